@@ -17,13 +17,13 @@ from msmq_wire.capture.index import Array
 from msmq_wire.units import SECOND
 
 _STEEPEST = 1000e-6
-"""Seconds that a clock may gain in a second; that of a computer gains at most 200 µs."""
-_USUAL = 20e-6
-"""Seconds that most clocks gain or lose in a second, at most."""
+"""Seconds that a clock may gain or lose in a second, whatever is wrong with it."""
+_MOST = 200e-6
+"""Seconds that a clock of a computer gains or loses in a second, at most."""
 _BLOCKS = 8
 _ENOUGH = 48
 """Segments that say how much the shortest time of travel changes from one part of the capture to the next."""
-_STEPS = 80
+_STEPS = 60
 _OUTLIERS = 20
 """One segment of so many may contradict the others: a retransmission whose first copy one place lost."""
 
@@ -73,15 +73,21 @@ def estimate_clock(
     def gap(slope: float) -> float:
         return upper.edge(slope) - lower.edge(slope)
 
-    slope = _highest(gap)
-    if not _told(gap, slope, lower, upper):
-        slope = 0.0
-    slope = round(slope)
+    best = _highest(gap, _MOST)
+    if gap(best) < 0:
+        best = _highest(gap, _STEEPEST)
+    slope = round(best) if _told(gap, best, lower, upper) else 0
     middle = (upper.edge(slope) + lower.edge(slope)) / 2
     uncertainty = abs(gap(slope)) / 2
-    if min(len(lower.values), len(upper.values)) < _ENOUGH or max(ticks) > uncertainty:
-        uncertainty += _tilt(gap, slope) * max(lower.spread, upper.spread) / 2
-    return ClockEstimate(base + round(middle), slope, at, int(np.ceil(uncertainty)))
+    half, few = float(np.ptp(seconds)) / 2, min(len(lower.values), len(upper.values)) < _ENOUGH
+    other = [best]
+    if max(ticks) > uncertainty or (few and 2 * half * _MOST * SECOND > uncertainty):
+        other = _possible(gap, best)
+    for possible in other if gap(best) >= 0 else ():
+        tilt = abs(possible - slope) * half
+        high, low = upper.edge(possible) - middle, middle - lower.edge(possible)
+        uncertainty = max(uncertainty, high + tilt, low + tilt)
+    return ClockEstimate(base + round(middle), slope, at, round(uncertainty))
 
 
 class _Envelope:
@@ -130,9 +136,9 @@ def _turns_left(one: tuple[float, float], two: tuple[float, float], three: tuple
     return (two[0] - one[0]) * (three[1] - one[1]) >= (two[1] - one[1]) * (three[0] - one[0])
 
 
-def _highest(gap: Callable[[float], float]) -> float:
-    """The slope (ns a second) at which a concave function is highest."""
-    low, high = -_STEEPEST * SECOND, _STEEPEST * SECOND
+def _highest(gap: Callable[[float], float], limit: float) -> float:
+    """The slope (ns a second), up to ``limit`` seconds a second, at which a concave function is highest."""
+    low, high = -limit * SECOND, limit * SECOND
     for _ in range(_STEPS):
         third = (high - low) / 3
         if gap(low + third) < gap(high - third):
@@ -142,15 +148,16 @@ def _highest(gap: Callable[[float], float]) -> float:
     return (low + high) / 2
 
 
-def _tilt(gap: Callable[[float], float], slope: float) -> float:
-    """By how many ns a second another drift, as clocks have it, may differ and contradict nothing."""
-    found = 0.0
-    for sign in (-1, 1):
-        low, high = 0.0, _USUAL * SECOND
-        for _ in range(_STEPS // 4):
-            middle = (low + high) / 2
-            low, high = (middle, high) if gap(slope + sign * middle) >= 0 else (low, middle)
-        found = max(found, low)
+def _possible(gap: Callable[[float], float], best: float) -> list[float]:
+    """Slopes that contradict nothing, as clocks have them, from the least to the greatest."""
+    ends: list[float] = []
+    for limit in (-_MOST * SECOND, _MOST * SECOND):
+        good, bad = best, limit
+        for _ in range(_STEPS // 2):
+            middle = (good + bad) / 2
+            good, bad = (middle, bad) if gap(middle) >= 0 else (good, middle)
+        ends.append(good)
+    found: list[float] = np.linspace(*ends, 33).tolist()
     return found
 
 
@@ -218,4 +225,4 @@ def _tangent(edge: _Envelope) -> float:
         # The line through the edge, where most points are.
         return -sign * (edge.edge(slope) + slope * mean)
 
-    return _highest(height)
+    return _highest(height, _STEEPEST)

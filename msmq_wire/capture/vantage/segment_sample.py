@@ -20,7 +20,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.tcp_events import ACK, FIN, RST, SYN, TcpSegment
 from msmq_wire.records.endpoint import MSMQ_PORT, RPC_PORTS
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 21
 _STEP = 1 << 10
 """Sequence numbers that are multiples of this are places of the stream that are looked at."""
 _BYTES = 64
@@ -47,9 +47,9 @@ class SegmentSample:
     """Rows of a sample, by column.
 
     ``place`` and ``content`` (uint64) stand for sequence numbers, and for the bytes there: 0 without payload.
-    ``source`` and ``target`` are the ends, as in `RegularFrames`; ``wide`` has the addresses of IPv6.
-    ``time`` and ``last`` are when a segment was captured first and last, ``kind`` is what it is, ``wanted``
-    says that it has a port of MSMQ. ``tick`` is the resolution of the clock in ns.
+    ``source`` and ``target`` are the ends, as in `RegularFrames`; ``wide`` has the addresses of IPv6, and no
+    columns without any. ``time`` and ``last`` are when a segment was captured first and last, ``kind`` is
+    what it is. ``tick`` is the resolution of the clock in ns.
     """
 
     __slots__ = ("columns", "tick")
@@ -86,7 +86,10 @@ class SegmentSample:
 
     def hosts(self) -> tuple[Array, Array]:
         """Return what is equal for equal addresses, of the sender and of the receiver."""
-        six, wide = self["source"] >= _WIDE, self["wide"]
+        wide = self["wide"]
+        if not wide.shape[1]:
+            return self["source"] >> np.uint64(16), self["target"] >> np.uint64(16)
+        six = self["source"] >= _WIDE
         found = []
         for end, at in (("source", 0), ("target", 2)):
             mixed = _stirred(wide[:, at] * _MIX[0] + wide[:, at + 1] * _MIX[1]) | _WIDE
@@ -238,9 +241,8 @@ def _rows(data: bytearray, times: Array, frames: RegularFrames) -> SegmentSample
             "source": frames.source[rows],
             "target": frames.target[rows],
             "ports": ports,
-            "wide": np.zeros((len(rows), 4), np.uint64) if frames.wide is None else frames.wide[rows],
+            "wide": np.zeros((len(rows), 0), np.uint64) if frames.wide is None else frames.wide[rows],
             "kind": np.concatenate((kind, np.full(len(rows) - len(bare), DATA))).astype(np.uint8),
-            "wanted": np.isin(ports[:, 0], _PRIORITY) | np.isin(ports[:, 1], _PRIORITY),
         }
     )
 
@@ -268,8 +270,17 @@ def _content(data: bytearray, at: Array, size: Array) -> Array:
 def joined(samples: Iterable[SegmentSample]) -> SegmentSample:
     """Return all rows, one sample after the other."""
     parts = list(samples)
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns}
+    columns = {
+        name: np.concatenate([part[name] for part in parts]) for name in parts[0].columns if name != "wide"
+    }
+    columns["wide"] = _joined_wide([part["wide"] for part in parts])
     return SegmentSample(columns)
+
+
+def _joined_wide(parts: list[Array]) -> Array:
+    if any(part.shape[1] for part in parts):
+        parts = [part if part.shape[1] else np.zeros((len(part), 4), np.uint64) for part in parts]
+    return np.concatenate(parts)
 
 
 def _without_copies(parts: list[SegmentSample]) -> SegmentSample:
@@ -280,7 +291,7 @@ def _without_copies(parts: list[SegmentSample]) -> SegmentSample:
     if not len(rows):
         return rows
     same = rows.key() + rows.flow()
-    order = np.argsort(same, kind="stable")
+    order = np.argsort(same)
     same = same[order]
     first = np.flatnonzero(np.append(True, same[1:] != same[:-1]))
     one = rows.select(order[first])
@@ -292,8 +303,8 @@ def _without_copies(parts: list[SegmentSample]) -> SegmentSample:
 def _nothing() -> SegmentSample:
     zero: dict[str, Any] = dict.fromkeys(("place", "content", "source", "target"), np.zeros(0, np.uint64))
     zero |= dict.fromkeys(("time", "last"), np.zeros(0, np.int64))
-    zero |= {"ports": np.zeros((0, 2), np.uint16), "wide": np.zeros((0, 4), np.uint64)}
-    return SegmentSample(zero | {"kind": np.zeros(0, np.uint8), "wanted": np.zeros(0, np.bool_)})
+    zero |= {"ports": np.zeros((0, 2), np.uint16), "wide": np.zeros((0, 0), np.uint64)}
+    return SegmentSample(zero | {"kind": np.zeros(0, np.uint8)})
 
 
 def _thinned(rows: SegmentSample, most: int) -> SegmentSample:
@@ -301,9 +312,10 @@ def _thinned(rows: SegmentSample, most: int) -> SegmentSample:
 
     Which ones depends on what they are: of two captures with the same segments the same ones remain.
     """
-    wanted = np.flatnonzero(rows["wanted"])
+    is_wanted = np.isin(rows["ports"], _PRIORITY).any(axis=1)
+    wanted = np.flatnonzero(is_wanted)
     wanted = wanted[_some(rows.select(wanted), most // 2)]
-    other = np.flatnonzero(~rows["wanted"])
+    other = np.flatnonzero(~is_wanted)
     other = other[_some(rows.select(other), most // 2)]
     return rows.select(np.concatenate((wanted, other)))
 
