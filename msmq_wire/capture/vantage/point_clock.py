@@ -18,9 +18,9 @@ from msmq_wire.units import SECOND
 
 _STEEPEST = 1000e-6
 """Seconds that a clock may gain or lose in a second, whatever is wrong with it."""
-_MOST = 200e-6
-"""Seconds that a clock of a computer gains or loses in a second, at most."""
-_BLOCKS = 8
+_MOST = 250e-6
+"""Seconds that a clock of a computer gains or loses in a second, at most; usual are 20 µs."""
+_BLOCKS, _PARTS = 8, 32
 _ENOUGH = 48
 """Segments that say how much the shortest time of travel changes from one part of the capture to the next."""
 _STEPS = 60
@@ -157,7 +157,7 @@ def _possible(gap: Callable[[float], float], best: float) -> list[float]:
             middle = (good + bad) / 2
             good, bad = (middle, bad) if gap(middle) >= 0 else (good, middle)
         ends.append(good)
-    found: list[float] = np.linspace(*ends, 33).tolist()
+    found: list[float] = np.linspace(ends[0], ends[1], 33).tolist()
     return found
 
 
@@ -173,7 +173,7 @@ def _told(gap: Callable[[float], float], slope: float, lower: _Envelope, upper: 
 
 def _without_outliers(lower: _Envelope, upper: _Envelope) -> tuple[_Envelope, _Envelope]:
     """Both without the few segments that contradict most of the others."""
-    slope = _rough_slope(lower, upper)
+    slope = rough_slope((lower.seconds, lower.values), (upper.seconds, upper.values))
     below, above = lower.values - slope * lower.seconds, upper.values - slope * upper.seconds
     apart = float(np.median(above) - np.median(below))
     middle = float(np.median(above) + np.median(below)) / 2
@@ -186,16 +186,18 @@ def _without_outliers(lower: _Envelope, upper: _Envelope) -> tuple[_Envelope, _E
     return lower, upper
 
 
-def _rough_slope(lower: _Envelope, upper: _Envelope) -> float:
-    """The median slope of all, from the medians of parts of the time of either way."""
+def rough_slope(*groups: tuple[Array, Array]) -> float:
+    """The median slope (ns a second) of points, each group seconds and ns, whatever some of them say.
+
+    It comes from the medians of parts of the time.
+    """
     slopes: list[float] = []
-    for one in (lower, upper):
-        order = np.argsort(one.seconds)
-        parts = [part for part in np.array_split(order, 32) if len(part)]
-        x = np.array([np.median(one.seconds[part]) for part in parts])
-        y = np.array([np.median(one.values[part]) for part in parts])
+    for seconds, values in groups:
+        parts = [part for part in np.array_split(np.argsort(seconds), _PARTS) if len(part)]
+        x = np.array([np.median(seconds[part]) for part in parts])
+        y = np.array([np.median(values[part]) for part in parts])
         run = x[:, None] - x[None, :]
-        far = run > one.spread / 4
+        far = run > max(float(np.ptp(seconds)) / 4, 1e-6)
         slopes += ((y[:, None] - y[None, :])[far] / run[far]).tolist()
     limit = _STEEPEST * SECOND
     return float(np.clip(np.median(slopes), -limit, limit)) if slopes else 0.0
@@ -204,7 +206,7 @@ def _rough_slope(lower: _Envelope, upper: _Envelope) -> float:
 def _one_way(seconds: Array, values: Array, base: int, at: int) -> ClockEstimate:
     """The edge of the only direction there is: the one where the values are dense, the other has a tail."""
     both = [_Envelope(seconds, values, highest=highest) for highest in (True, False)]
-    slope = _rough_slope(both[0], both[0]) if len(values) >= _ENOUGH else 0.0
+    slope = rough_slope((seconds, values)) if len(values) >= _ENOUGH else 0.0
     rest = values - slope * seconds
     highest = float(rest.max() - np.median(rest)) < float(np.median(rest) - rest.min())
     edge = both[0] if highest else both[1]

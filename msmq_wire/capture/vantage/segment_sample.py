@@ -32,10 +32,10 @@ SYN_ALONE, HANDSHAKE, BARE, DATA = 0, 1, 2, 3
 """What a row is: a SYN (32 bits that tell it), a SYN with an ACK, a segment without payload, payload."""
 REPEATED = 2_000_000
 """Nanoseconds after which the same segment is a retransmission, and no copy by a second tap."""
-_COARSE, _COARSEST, _EQUAL = 500_000, 16_000_000, 10
-"""Ticks of a clock are coarse from so many ns on, up to the 15.6 ms of Windows, if one frame of so many has
-the time of the one before."""
-_KNOWN_TICKS = (15_625_000, 1_000_000)
+_TICKS = (15_625_000, 15_600_100, 1_000_000)
+"""Nanoseconds after which coarse clocks of Windows go on."""
+_COARSE, _EQUAL = 900_000, 10
+"""Steps of a coarse clock, in ns, at least, and of how many frames one has the time of the one before."""
 _NO_TICK, _ROUNDED, _STEPS_SEEN = 1 << 62, 3000, 256
 
 _MIX = np.random.default_rng(54).integers(1 << 62, 1 << 63, 12, np.uint64) * np.uint64(2) + np.uint64(1)
@@ -152,12 +152,9 @@ class _Kept:
         if len(sample) > self._most:
             sample = _thinned(sample, self._most)
         coarse = self._equal * _EQUAL >= self._frames and _COARSE <= self._tick < _NO_TICK
-        if coarse:
-            # Times that are far apart have steps of many ticks.
-            known = (tick for tick in _KNOWN_TICKS if _common_step(self._tick, tick) == tick)
-            sample.tick = next(known, min(self._tick, _COARSEST))
-        else:
-            sample.tick = self._unit
+        # Times that are far apart have steps of many ticks; traffic that is regular has steps as well.
+        known = (tick for tick in _TICKS if coarse and _common_step(self._tick, tick) == tick)
+        sample.tick = next(known, self._unit)
         return sample
 
     def _look_at_clock(self, times: Array) -> None:

@@ -1,7 +1,7 @@
 """The segments that two captures have in common, and what they say: `compare`.
 
 The rule kept here: equal numbers make no equal traffic. Where sequence numbers agree and bytes do not, it is
-other traffic; where all times differ by the same, it is a copy of a file.
+other traffic; where all times differ by the same, or at random, it came out of a file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from msmq_wire.capture.index import Array
-from msmq_wire.capture.vantage.point_clock import ClockEstimate, estimate_clock
+from msmq_wire.capture.vantage.point_clock import ClockEstimate, estimate_clock, rough_slope
 from msmq_wire.capture.vantage.points import CLOCK_ERROR
 from msmq_wire.capture.vantage.segment_sample import DATA, REPEATED, SYN_ALONE, SegmentSample
 from msmq_wire.units import SECOND
@@ -30,6 +30,10 @@ _EXACT = 1000
 _MOST_COPIES = 20
 """All but one segment of so many have the same distance in time in a copy."""
 _COARSE = 500_000
+_TRIPS, _POSITIVE = 16, 12
+"""Of so many round trips so many are positive."""
+_NOISE, _APART = 5_000_000, 600 * SECOND
+"""Nanoseconds by which times of one host may be wrong, and clocks of two that are less exact than that."""
 
 Relation: TypeAlias = Literal["places", "copy"]
 
@@ -56,8 +60,9 @@ def compare(here: SegmentSample, there: SegmentSample) -> SharedSegments | None:
         one, two = one[good], two[good]
     if _evidence(here, there, one, two) < 1:
         return None
-    towards = _ways(here, there, one, two)
-    relation: Relation = "copy" if _is_copy(here, there, one, two, towards) else "places"
+    towards, trips = _ways(here, there, one, two)
+    copied = _is_copy(here, there, one, two) or _is_replayed(here, there, one, two, trips)
+    relation: Relation = "copy" if copied else "places"
     rows = _once(here, there, one, two)
     ahead = here["time"][one] - there["time"][two]
     clock = estimate_clock(there["time"][two][rows], ahead[rows], towards[rows], (here.tick, there.tick))
@@ -152,32 +157,45 @@ def _once(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> 
     return rows if len(rows) * 2 >= len(one) else np.arange(len(one))
 
 
-def _ways(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> Array:
-    """Which way each segment travelled, as `estimate_clock` has it.
+def _ways(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> tuple[Array, Array]:
+    """Which way each segment travelled, as `estimate_clock` has it, and what round trips took.
 
     Of two hosts, what one sends is captured at one point earlier, what the other sends at the other point.
+    So of two segments, there and back, the difference in time differs by a round trip between the points; it
+    is negative where most of the others say that it goes the other way.
     """
     sender, receiver = (hosts[one] for hosts in here.hosts())
     ahead, time = here["time"][one] - there["time"][two], there["time"][two]
+    seconds = (time - time.min()) / SECOND
+    # Between two segments a clock may drift by more than a round trip.
+    ahead = ahead - (rough_slope((seconds, ahead - ahead.min())) * seconds).astype(np.int64)
     pair = np.minimum(sender, receiver) * np.uint64(3) + np.maximum(sender, receiver)
     back = sender > receiver
     order = np.lexsort((time, pair))
     near = np.flatnonzero((pair[order][1:] == pair[order][:-1]) & (back[order][1:] != back[order][:-1]))
     before, after = order[near], order[near + 1]
-    sign = np.where(back[after], 1, -1)
-    gains = sign * (ahead[after] - ahead[before])
+    trips = np.where(back[after], 1, -1) * (ahead[after] - ahead[before])
     towards = np.zeros(len(one), np.int8)
-    pairs, number = np.unique(pair, return_inverse=True)
-    which = number[before]
-    for index in np.unique(which).tolist() if len(pairs) < 4096 else []:
-        gain = gains[which == index]
-        centre = float(np.median(gain)) or float(gain.mean())
-        if centre:
-            # What goes back is captured by the first point later: it passed the other point first.
-            rows = number == index
-            towards[rows] = np.where(back[rows], 1, -1) * (1 if centre > 0 else -1)
-    _from_other_pairs(towards, sender)
-    return towards
+    if len(trips):
+        pairs, number = np.unique(pair, return_inverse=True)
+        which = number[before]
+        sides = np.zeros(len(pairs), np.int8)
+        known, middle = _middles(which, trips)
+        sides[known] = np.sign(middle)
+        # What goes back is captured by the first point later: it passed the other point first.
+        towards = np.where(back, sides[number], -sides[number])
+        trips = trips * sides[which]
+        _from_other_pairs(towards, sender)
+    return towards, trips
+
+
+def _middles(groups: Array, values: Array) -> tuple[Array, Array]:
+    """The groups, and of each the median of its values; where that is 0 the mean tells more."""
+    order = np.lexsort((values, groups))
+    known, first, counts = np.unique(groups[order], return_index=True, return_counts=True)
+    medians = values[order][first + counts // 2]
+    sums = np.add.reduceat(values[order], first)
+    return known, np.where(medians == 0, sums, medians)
 
 
 def _from_other_pairs(towards: Array, sender: Array) -> None:
@@ -190,7 +208,7 @@ def _from_other_pairs(towards: Array, sender: Array) -> None:
     towards[open_rows] = np.sign(votes)[number[open_rows]]
 
 
-def _is_copy(here: SegmentSample, there: SegmentSample, one: Array, two: Array, towards: Array) -> bool:
+def _is_copy(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> bool:
     """Whether all times differ by the same, as in a copy, a part of a file, or a file with shifted times."""
     ahead = here["time"][one] - there["time"][two]
     shift = int(np.median(ahead))
@@ -207,3 +225,16 @@ def _is_copy(here: SegmentSample, there: SegmentSample, one: Array, two: Array, 
     sender, receiver = (hosts[one] for hosts in here.hosts())
     both = bool(np.isin(sender, receiver).any())
     return both and not coarse and len(one) > _LEAST
+
+
+def _is_replayed(here: SegmentSample, there: SegmentSample, one: Array, two: Array, trips: Array) -> bool:
+    """Whether segments were sent again at other times: then as many round trips are negative as positive.
+
+    Clocks that are less exact than a round trip look like that, too. They are not so wrong.
+    """
+    if len(trips) < _TRIPS or max(here.tick, there.tick) >= _COARSE:
+        return False
+    if (trips > 0).sum() * _TRIPS > len(trips) * _POSITIVE:
+        return False
+    ahead = here["time"][one] - there["time"][two]
+    return bool(np.median(np.abs(trips)) > _NOISE or abs(np.median(ahead)) > _APART)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from msmq_wire.capture.vantage.points import SharedTraffic
 from msmq_wire.capture.vantage.shared_traffic import find_shared
+from msmq_wire.capture.writer import write_pcap
 from msmq_wire.units import SECOND
 from tests.capture.vantage.recorded_places import BEGIN, SERVER, End, Network, Place, ten_connections
 
@@ -68,6 +71,17 @@ def test_a_clock_is_found_within_its_uncertainty(
         assert error <= uncertainty, (second, error, uncertainty)
         assert error <= wrong, (second, error)
     assert found.translations == ()
+
+
+@pytest.mark.parametrize("slow", [200_000, -200_000])
+def test_a_clock_may_drift_by_more_than_a_round_trip_between_segments(tmp_path: Path, slow: int) -> None:
+    network = Network()
+    network.talk((bytes((10, 0, 0, 1)), 50_000), SERVER, sizes=[200] * 60, every=60)
+    there = Place(distance=_TRIP, behind=5 * SECOND, slow=slow)
+    found = _shared(tmp_path, network, Place(), there)
+    # 200 µs for a second of a true clock, which is a little less for one of a clock that is slow.
+    assert found.points[1].drift == pytest.approx(slow, rel=0.001)
+    assert found.points[1].uncertainty == pytest.approx(_TRIP, rel=0.02)
 
 
 def test_the_uncertainty_is_half_the_shortest_round_trip(tmp_path: Path) -> None:
@@ -173,6 +187,24 @@ def test_other_bytes_under_the_same_numbers_are_other_traffic(tmp_path: Path) ->
         network = Network(seed)
         network.talk((bytes((10, 0, 0, 1)), 50_000), SERVER, isns=(1000, 2000))
         captures.append(network.record(tmp_path / f"{seed}.pcap", Place(distance=seed * 1000, behind=seed)))
+    assert find_shared(captures) == captures
+
+
+@pytest.mark.parametrize(
+    ("behind", "jitter"), [(3600 * SECOND + 700_000_000, 100_000), (30 * SECOND, 40 * _MS)]
+)
+def test_segments_that_were_sent_again_from_a_file_are_no_other_place(
+    tmp_path: Path, behind: int, jitter: int
+) -> None:
+    network = ten_connections()
+    # Times that are later or earlier by chance, whichever way a segment goes.
+    frames = network.frames(Place())
+    source = random.Random(1)
+    again = [
+        replace(frame, time=(frame.time or 0) + behind + int(source.gauss(0, jitter))) for frame in frames
+    ]
+    write_pcap(str(tmp_path / "b.pcap"), iter(again))
+    captures = [network.record(tmp_path / "a.pcap", Place()), (str(tmp_path / "b.pcap"),)]
     assert find_shared(captures) == captures
 
 
