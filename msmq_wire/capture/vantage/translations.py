@@ -33,28 +33,26 @@ def find_translations(
     have in common. Of several names for one connection that with most segments counts.
     """
     number_of = {capture: number for number, capture in enumerate(points)}
+    pairs = [(number_of[one], number_of[two], common) for (one, two), common in shared.items()]
     renamed: list[tuple[int, _Node, _Node]] = []
-    kept: list[tuple[_Node, _Node]] = []
-    for differ in (True, False):
-        known = {node for _, *nodes in renamed for node in nodes}
-        if not differ and not known:
-            return ()
-        for (one, two), common in shared.items():
-            if one not in number_of or two not in number_of:
-                continue
-            for count, here, there in _names(samples[one], samples[two], common, differ):
-                nodes = ((number_of[one], here), (number_of[two], there))
-                if differ:
-                    renamed.append((count, *nodes))
-                elif nodes[0] in known or nodes[1] in known:
-                    kept.append(nodes)
-    found = _named(_neighbours(renamed, kept))
-    listed = {Translation(point, there, here) for (point, there), here in found.items()}
-    listed |= {
-        Translation(point, turned(there), turned(here))
-        for (point, there), here in found.items()
-        if (point, turned(there)) not in found
-    }
+    for one, two, common in pairs:
+        for count, here, there in _names(samples[points[one]], samples[points[two]], common, differ=True):
+            renamed.append((count, (one, here), (two, there)))
+    if not renamed:
+        return ()
+    known = {node for _, *nodes in renamed for node in nodes}
+    near: dict[_Node, list[_Node]] = {}
+    # Where a name is the same at both points it is the name, whatever others there are.
+    for one, two, common in pairs:
+        for _, here, there in _names(samples[points[one]], samples[points[two]], common, differ=False):
+            if (one, here) in known or (two, there) in known:
+                _connect(near, (one, here), (two, there))
+    for _, one_node, two_node in sorted(renamed, key=lambda entry: -entry[0]):
+        _connect(near, one_node, two_node)
+    found = _named(near)
+    for (point, there), here in [*found.items()]:
+        found.setdefault((point, turned(there)), turned(here))
+    listed = [Translation(point, there, here) for (point, there), here in found.items() if there != here]
     return tuple(sorted(listed, key=lambda one: (one.point, one.here, one.there)))
 
 
@@ -64,13 +62,11 @@ def turned(ends: Endpoints) -> Endpoints:
 
 
 def _names(
-    here: SegmentSample, there: SegmentSample, common: SharedSegments, differ: bool
+    here: SegmentSample, there: SegmentSample, common: SharedSegments, *, differ: bool
 ) -> Iterator[tuple[int, Endpoints, Endpoints]]:
     """What both captures call directions, with the number of segments: other names, or the same."""
     flow_here, flow_there = here.flow()[common.here], there.flow()[common.there]
     rows = np.flatnonzero((flow_here != flow_there) == differ)
-    if not len(rows):
-        return
     both: Array = flow_here[rows] * np.uint64(3) + flow_there[rows]
     _, first, counts = np.unique(both, return_index=True, return_counts=True)
     for place in np.argsort(-counts, kind="stable")[:MOST].tolist():
@@ -78,37 +74,21 @@ def _names(
         yield int(counts[place]), here.ends(common.here[row]), there.ends(common.there[row])
 
 
-def _neighbours(
-    renamed: list[tuple[int, _Node, _Node]], kept: list[tuple[_Node, _Node]]
-) -> dict[_Node, list[_Node]]:
-    """The names of a connection at other points, those with most segments first; one at each point."""
-    near: dict[_Node, list[_Node]] = {}
-    taken: set[tuple[_Node, int]] = set()
-    pairs = [*kept, *((one, two) for _, one, two in sorted(renamed, key=lambda entry: -entry[0]))]
-    for one, two in pairs:
-        # The second name stands for one at the first point; the first may have had several in its time.
-        if (two, one[0]) in taken:
-            continue
-        taken.add((two, one[0]))
-        near.setdefault(one, []).append(two)
-        near.setdefault(two, []).append(one)
-    return near
+def _connect(near: dict[_Node, list[_Node]], one: _Node, two: _Node) -> None:
+    near.setdefault(one, []).append(two)
+    near.setdefault(two, []).append(one)
 
 
 def _named(near: Mapping[_Node, list[_Node]]) -> dict[_Node, Endpoints]:
-    """The name at the first point for each other name."""
+    """What each name stands for: that of the first point that has the connection."""
     found: dict[_Node, Endpoints] = {}
-    seen: set[_Node] = set()
+    alone: list[_Node] = []
     for node in sorted(near):
-        if node in seen:
-            continue
-        seen.add(node)
-        waiting = [node]
-        while waiting:
-            for other in near[waiting.pop()]:
-                if other not in seen:
-                    seen.add(other)
-                    waiting.append(other)
-                    if other[1] != node[1]:
-                        found[other] = node[1]
+        before = next((other for other in near[node] if other[0] < node[0]), None)
+        found[node] = node[1] if before is None else found[before]
+        if before is None and node[0]:
+            alone.append(node)
+    for node in alone:
+        # Two points may have had a connection one after the other, and a third one all the time.
+        found[node] = next((found[other] for other in near[node] if found[other] != other[1]), node[1])
     return found
