@@ -19,7 +19,7 @@ from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.packet_deviations import frame_text, mqqb, packet_deviation
 from msmq_wire.sessions.accepted import AcceptedSequence, EarlyOrderAck
 from msmq_wire.sessions.listener import MessageAck, Refusal, SentCopies
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.wire.types.guid import GUID
 
 _MOST_EARLY = 1024

@@ -11,16 +11,11 @@ from msmq_wire.sessions.clocks import Clocks, HostClock
 from msmq_wire.sessions.discoveries import DiscoveryReply, ServerDiscovery
 from msmq_wire.sessions.life import Hop, MessageAcknowledgment, MessageLife
 from msmq_wire.sessions.message_lives import MessageLives
+from msmq_wire.sessions.moment import Moment
+from msmq_wire.sessions.network_evidence import ConnectionReset, NetworkEvidence, PacketTooBig, SentEvidence
 from msmq_wire.sessions.outcomes import NACK_REASONS, UNLISTED_REASONS, class_words
 from msmq_wire.sessions.reads import RemoteQueue, RemoteRead
-from msmq_wire.sessions.session import (
-    Moment,
-    OfferedParameters,
-    PingExchange,
-    Session,
-    SessionDirection,
-    SessionNote,
-)
+from msmq_wire.sessions.session import OfferedParameters, PingExchange, Session, SessionDirection, SessionNote
 from msmq_wire.sessions.story import Leaving, LeftOut, Story, StoryFollower, follow
 from msmq_wire.sessions.streams import StrayAck, TransactionalStream, TransactionBridge, TransactionGap
 from msmq_wire.sessions.trace_step import Trace, TraceStep
@@ -30,6 +25,7 @@ __all__ = [
     "NACK_REASONS",
     "UNLISTED_REASONS",
     "Clocks",
+    "ConnectionReset",
     "DiscoveryReply",
     "Hop",
     "HostClock",
@@ -39,10 +35,13 @@ __all__ = [
     "MessageLife",
     "MessageLives",
     "Moment",
+    "NetworkEvidence",
     "OfferedParameters",
+    "PacketTooBig",
     "PingExchange",
     "RemoteQueue",
     "RemoteRead",
+    "SentEvidence",
     "ServerDiscovery",
     "Session",
     "SessionDirection",

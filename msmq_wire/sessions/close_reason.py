@@ -5,7 +5,8 @@ The rule kept here: no packet says why, so this is a conclusion; where no rule f
 
 from __future__ import annotations
 
-from msmq_wire.sessions.session import CloseReason, Moment, NoteKind, Session
+from msmq_wire.sessions.moment import Moment
+from msmq_wire.sessions.session import CloseReason, NoteKind, Session
 from msmq_wire.units import MILLISECOND, SECOND
 
 _INITIALIZATION = 54

@@ -31,6 +31,7 @@ from msmq_wire.records.run import Run
 from msmq_wire.sessions.clocks import Sender, sender_of
 from msmq_wire.sessions.followed_message import FollowedMessage, content, destination_of
 from msmq_wire.sessions.message_lives import LIFE, UNIT
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.observations import (
     Observation,
     SeenAck,
@@ -38,7 +39,6 @@ from msmq_wire.sessions.observations import (
     SeenMessages,
     SeenOrderAck,
 )
-from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.transaction_tracker import Place, StreamKey
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.types.guid import GUID

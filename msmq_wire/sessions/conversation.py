@@ -18,11 +18,11 @@ from msmq_wire.sessions.close_reason import close_reason
 from msmq_wire.sessions.exchange import SessionExchange
 from msmq_wire.sessions.followed_message import FollowedMessage, moment_of
 from msmq_wire.sessions.listener import SessionListener
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.sequence import EMPTY_DIRECTIONS, SentSequence
 from msmq_wire.sessions.session import (
     ClosedBy,
     Counts,
-    Moment,
     NoteKind,
     OfferedParameters,
     PingExchange,

@@ -13,7 +13,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.sessions.followed_message import FollowedMessage, UserMessageReader, is_whole, manager_of
 from msmq_wire.sessions.id_collisions import IDENTIFIER, IdCollisions
 from msmq_wire.sessions.listener import MessageAck, SentCopies, SessionListener
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.transaction_tracker import place_of
 
 _FA = 2

@@ -8,7 +8,7 @@ import msgspec
 
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.followed_message import moment_of
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.wire.packets.topology_server_reply import DirectoryServiceServer, directory_service_servers
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID

@@ -12,7 +12,8 @@ import msgspec
 
 from msmq_wire.sessions.accepted import AcceptedSequence
 from msmq_wire.sessions.listener import Refusal, SessionListener
-from msmq_wire.sessions.session import Counts, Moment
+from msmq_wire.sessions.moment import Moment
+from msmq_wire.sessions.session import Counts
 from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.partial import reached

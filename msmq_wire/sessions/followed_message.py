@@ -12,7 +12,7 @@ import msgspec
 
 from msmq_wire.records.message_values import delivery_of
 from msmq_wire.records.record import Record
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import MessageClass

@@ -9,7 +9,7 @@ import msgspec
 from msmq_wire.records.outcome import Outcome
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.representation import label_text, line, shortened
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.trace_step import TraceStep
 from msmq_wire.wire.types.guid import GUID
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 
 from msmq_wire.sessions.accepted import AcceptedSequence, EarlyOrderAck
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.wire.types.guid import GUID
 
 Refusal: TypeAlias = Literal["refused", "client_guid", "server_guid"]

@@ -35,7 +35,7 @@ from msmq_wire.sessions.followed_message import (
 )
 from msmq_wire.sessions.id_collisions import IdCollisions, colliding_with
 from msmq_wire.sessions.life import Hop, MessageAcknowledgment, MessageLife
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.trace_tracker import TraceTracker
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID

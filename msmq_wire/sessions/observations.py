@@ -12,7 +12,7 @@ import msgspec
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import Sender
 from msmq_wire.sessions.followed_message import FollowedMessage, message_key
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.transaction_tracker import Place, StreamKey
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.partial import reached

@@ -16,8 +16,8 @@ from msmq_wire.sessions.clocks import HostClock, is_time
 from msmq_wire.sessions.followed_message import FollowedMessage, History, manager_of, message_name
 from msmq_wire.sessions.id_collisions import IDENTIFIER
 from msmq_wire.sessions.life import MessageAcknowledgment, MessageLife
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.reads import RemoteQueue
-from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.trace_step import TraceStep, in_order_of_path
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import INFINITE

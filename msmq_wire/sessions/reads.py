@@ -21,7 +21,7 @@ from msmq_wire.rpc.interfaces import METHODS, Role
 from msmq_wire.rpc.interfaces.role import CLOSES, OPENS, READS
 from msmq_wire.sessions.budget import Budget, Share
 from msmq_wire.sessions.followed_message import FollowedMessage, message_name, moment_of, system_queue
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 
 ReadEnd: TypeAlias = Literal["ack", "nack", "cancelled"]
 

@@ -6,7 +6,8 @@ from collections import OrderedDict, deque
 
 import msgspec
 
-from msmq_wire.sessions.session import Counts, Moment
+from msmq_wire.sessions.moment import Moment
+from msmq_wire.sessions.session import Counts
 
 
 class SentPacket(msgspec.Struct, gc=False):

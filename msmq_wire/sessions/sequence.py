@@ -13,8 +13,9 @@ from itertools import count as count_from
 from itertools import islice, repeat, takewhile
 
 from msmq_wire.sessions.followed_message import FollowedMessage, message_name
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.sent_packet import NOTHING_EARLY, NOTHING_UNSTORED, NOTHING_WAITS, SentPacket, before
-from msmq_wire.sessions.session import Counts, Moment, NoteKind, SessionDirection
+from msmq_wire.sessions.session import Counts, NoteKind, SessionDirection
 
 _MASK = 0xFFFF
 _HALF = 0x8000

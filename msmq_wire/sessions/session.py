@@ -11,6 +11,8 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from msmq_wire.representation import struct_line
+from msmq_wire.sessions.moment import Moment
+from msmq_wire.sessions.network_evidence import NetworkEvidence
 from msmq_wire.wire.types.guid import GUID
 
 SessionState: TypeAlias = Literal[
@@ -63,17 +65,6 @@ class Counts(Protocol):
     def recoverable_msg_seq_number(self) -> int: ...
     @property
     def window_size(self) -> int: ...
-
-
-class Moment(msgspec.Struct, frozen=True, gc=False):
-    """When something was seen: id of the record, 1-based frame and time (ns since 1970, UTC) of its end.
-
-    ``frame`` and ``time`` are None where the capture does not tell.
-    """
-
-    record: int
-    frame: int | None
-    time: int | None
 
 
 class OfferedParameters(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -225,7 +216,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sent. ``previous`` is the number of the session before, of the same client queue manager to the same host;
     ``ping`` the latest exchange before the SYN between the two hosts. ``quality_of_service``, ``ping_sent``
     (SE is 0) and ``server_class`` are bits of the request's OperatingSystem, None without a request.
-    ``notes`` tell what was out of order.
+    ``notes`` tell what was out of order. ``network`` is what TCP and ICMP show of the network below, None
+    where nothing was odd.
     ``certain`` is False where bytes of it, or its start, are missing from the capture.
     """
 
@@ -265,6 +257,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     previous: int | None = None
     ping: PingExchange | None = None
     notes: tuple[SessionNote, ...] = ()
+    network: NetworkEvidence | None = None
     certain: bool = True
 
     __repr__ = struct_line

@@ -25,6 +25,7 @@ from msmq_wire.sessions.followed_message import FollowedMessage, destination_of,
 from msmq_wire.sessions.life import MessageLife
 from msmq_wire.sessions.listener import SessionListener
 from msmq_wire.sessions.message_lives import LifeTracker, MessageLives, ends_of
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.observations import (
     Observation,
     SeenAck,
@@ -37,7 +38,7 @@ from msmq_wire.sessions.observations import (
 from msmq_wire.sessions.outcomes import is_plain, life_of
 from msmq_wire.sessions.point_sights import PointSights
 from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
-from msmq_wire.sessions.session import Moment, PingExchange, Session
+from msmq_wire.sessions.session import PingExchange, Session
 from msmq_wire.sessions.streams import StrayAck, TransactionalStream
 from msmq_wire.sessions.trace_step import Trace
 from msmq_wire.sessions.trace_tracker import REPORT

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.wire.types.guid import GUID
 
 StrayKind: TypeAlias = Literal["order_ack", "final_ack", "administration_ack", "receipt"]

@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from msmq_wire.representation import struct_line
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.units import SECOND
 from msmq_wire.wire.types.guid import GUID
 

@@ -19,8 +19,9 @@ from msmq_wire.sessions.conversation import Conversation
 from msmq_wire.sessions.discoveries import DISCOVERY_PACKETS, DiscoveryTracker
 from msmq_wire.sessions.followed_message import FollowedMessage, Sight, is_whole, moment_of
 from msmq_wire.sessions.listener import SessionListener
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.ping_tracker import PingTracker
-from msmq_wire.sessions.session import Counts, Moment, Session
+from msmq_wire.sessions.session import Counts, Session
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 

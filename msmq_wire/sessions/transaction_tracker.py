@@ -18,7 +18,7 @@ from msmq_wire.sessions.accepted import AcceptedSequence
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.followed_message import FollowedMessage, message_name
 from msmq_wire.sessions.listener import SessionListener
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.streams import (
     StrayAck,
     StrayKind,

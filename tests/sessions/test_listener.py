@@ -13,7 +13,7 @@ from msmq_wire import GUID
 from msmq_wire.sessions import StoryFollower
 from msmq_wire.sessions.accepted import AcceptedSequence, EarlyOrderAck
 from msmq_wire.sessions.listener import MessageAck, SentCopies
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 from msmq_wire.wire.headers.session_header import SessionHeader
 from tests.sessions.tape import RECEIVER, Tape
 
