@@ -19,7 +19,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     ``rules`` about one of ``who`` report the same problem; the cause is a finding of the first rule.
 
     ``kind`` and ``about`` (usually a host) identify it. It explains causes with the same ``about`` and a
-    ``kind`` in ``explains``; the digest then prints only their ``brief``.
+    ``kind`` in ``explains``; the digest then prints only their ``brief``. Also, if it is of
+    the kind ``below`` of another cause and has all its ``connections``, the other one follows from it.
 
     ``message`` is the record id of an affected message. ``odd`` is true if nothing was lost; such causes come
     last among those of low severity. ``connections`` are affected; a packet on them that breaks a rule may
@@ -37,6 +38,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     about: str = ""
     explains: tuple[str, ...] = ()
+    below: str = ""
     brief: str = ""
     odd: bool = False
     message: int | None = None

@@ -64,21 +64,28 @@ def _is_clone(lead: FindingGroup, group: FindingGroup) -> bool:
 
 
 def _explains(lead: FindingGroup, group: FindingGroup) -> bool:
-    """Whether the cause of one answer declares that it explains the cause of another."""
+    """Whether the cause of one answer declares that it explains the cause of another.
+
+    Both are about the same host, or the other one says that it follows from such a cause of its connections.
+    """
     one, other = lead.answer, group.answer
-    return bool(one and other and other.kind in one.explains and other.about == one.about)
+    if one is None or other is None:
+        return False
+    if other.below and other.below == one.kind:
+        return {*other.connections} <= {*one.connections}
+    return other.kind in one.explains and other.about == one.about
 
 
 def _is_behind(lead: FindingGroup, group: FindingGroup) -> bool:
     """Whether a packet that breaks a rule explains the cause of an answer: a receiver may refuse it."""
     cause = group.answer
-    if cause is None or lead.answer is not None or lead.attacker or not cause.brief:
+    if cause is None or lead.answer is not None or lead.attacker or not cause.brief or cause.kind == "slow":
         return False
     if lead.lead.id == _NAMES and cause.kind == _UNOPENED and {*cause.who} <= {*lead.hosts}:
         return True
     parts = (lead, *(one for one in lead.explained if one.id != lead.id))
     refused = {one for part in parts if part.lead.id.startswith(_PACKETS) for one in part.connections}
-    if cause.connections and refused.issuperset(cause.connections):
+    if cause.kind != "late" and cause.connections and refused.issuperset(cause.connections):
         return True
     return bool(cause.moments) and {one.frame for one in cause.moments} <= {*lead.frames}
 
@@ -192,13 +199,17 @@ def _keys_of_explanations(group: FindingGroup) -> tuple[Hashable, ...]:
     """The keys of the groups that may explain a group."""
     if group.answer is None:
         return (_kind(group),)
-    return (group.answer.kind, group.answer.about), _ANSWERS
+    cause = group.answer
+    below = ((cause.below, one) for one in cause.connections[:1] if cause.below)
+    return *below, (cause.kind, cause.about), _ANSWERS
 
 
 def _keys_of_explained(group: FindingGroup, *, is_lead: bool = False) -> Iterator[Hashable]:
     """The keys under which a group may explain others; an explained finding explains nothing."""
     if group.answer is not None:
-        yield from ((kind, group.answer.about) for kind in group.answer.explains)
+        cause = group.answer
+        yield from ((kind, cause.about) for kind in cause.explains)
+        yield from ((cause.kind, one) for one in cause.connections if cause.kind)
     if is_lead and not group.lead.answered:
         yield from (_kind(group), _ANSWERS)
 
@@ -211,8 +222,9 @@ def _kind(group: FindingGroup) -> Hashable:
 def _order(group: FindingGroup, explained: Container[Hashable]) -> tuple[bool | int, ...]:
     """The sort key: the most severe first, the most specific first for an attacker, answers last."""
     id_, cause = group.lead.id, group.answer
-    if cause is not None and (group.lead.answered or (cause.kind, cause.about) in explained):
-        return 2, (cause.kind, cause.about) in explained, not cause.explains
+    effect = cause is not None and any(key in explained for key in _keys_of_explanations(group))
+    if cause is not None and (group.lead.answered or effect):
+        return 2, effect, not cause.explains
     if not group.attacker:
         return 1, is_standing(group), -group.rank, id_ == _ANY, id_ != _CLONE
     rule = RULES.get(id_)

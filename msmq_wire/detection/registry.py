@@ -23,6 +23,7 @@ _ORDER = """
     trc_forged trc_conflict trc_form
     id_clone id_many
     qm_state qm_outside
+    net_loss net_window net_reset net_idle net_mtu
     tim_skew tim_expired tim_magic
     cnt_class cnt_alg cnt_clear cnt_weak cnt_sign cnt_cert cnt_verify cnt_expired cnt_trust cnt_keys
     cnt_qmaddr cnt_loopback cnt_bodytype cnt_nack

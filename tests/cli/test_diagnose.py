@@ -337,9 +337,9 @@ def test_the_cause_comes_first_and_then_the_answers_that_call_for_a_look(run: Ru
     assert cause == (
         ' 1. [medium, likely, queue manager] 2 messages, first a1d30c5b…\\4164 "order 4164", from '
         "192.0.2.21 to DIRECT=OS:msg01\\private$\\orders: the capture shows no acknowledgment by "
-        "192.0.2.10, and 192.0.2.10 reset the connection. (frames 20, 22 and 24, 2026-11-20 "
-        '09:14:07Z to 09:14:08Z; MSG-UNACKED; why "id 12") Look into the outgoing queue of 192.0.2.21, and check whether the '
-        "messages arrived at 192.0.2.10."
+        "192.0.2.10, and 192.0.2.10 reset the connection. (frames 20, 22 and 24, 2026-11-20 09:14:07Z to "
+        '09:14:08Z; MSG-UNACKED; why "id 12") Look into the outgoing queue of 192.0.2.21, and check '
+        "whether the messages arrived at 192.0.2.10."
     )
     assert looked_at == "    Looked at 5 messages and 1 session in 24 frames."
     assert more == "    More: 12 of 19 questions answered, 2 need a look (-v, --question N)."

@@ -12,10 +12,12 @@ import msgspec
 
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import AnswerBuilder
+from msmq_wire.detection.diagnosis.network_phrases import below, fault_action, fault_clause, layer_of_fault
 from msmq_wire.detection.diagnosis.phrases import count, failed_word, host, listed, quoted, short, span
 from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
-from msmq_wire.detection.finding import Confidence, Connection, connection_of
+from msmq_wire.detection.finding import Confidence, Connection, Layer, connection_of
 from msmq_wire.detection.folding import Fold
+from msmq_wire.detection.network_faults import NetworkFault, final_fault
 from msmq_wire.detection.overdue import PATIENCE, NextSessions, patience_of
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import MessageLife, Moment, Session, Story, class_words
@@ -254,6 +256,9 @@ def _reason_unacknowledged(
             return None
     since = group.first.first.time
     waited = None if since is None or story.last is None else story.last - since
+    fault = None if session is None else final_fault(session)
+    if fault is not None and not _came_late(fault, since, session):
+        return below(fault)
     if session is None:
         # With many connections, judge by the last message, which waited for the shortest time.
         waited = None if not group.latest or story.last is None else story.last - group.latest
@@ -273,6 +278,13 @@ def _reason_unacknowledged(
     return "the connection stayed open"
 
 
+def _came_late(fault: NetworkFault, since: int | None, session: Session | None) -> bool:
+    """Whether a message was too long without an acknowledgment before a fault began."""
+    began = min((one.time for one in fault.moments if one.time is not None), default=None)
+    patience = PATIENCE if session is None else patience_of(session)
+    return since is not None and began is not None and began - since > patience
+
+
 def _cause(key: _Key, group: _FailedMessages, came: str = "") -> Cause:
     """The cause for messages that failed alike; the first one ``came`` to the vantage point of that name."""
     session = group.session
@@ -283,11 +295,15 @@ def _cause(key: _Key, group: _FailedMessages, came: str = "") -> Cause:
     to = f"{what} from {src} to {listed(queues[:_MOST_NAMED], len(queues))}"
     was = "was" if group.count == 1 else "were"
     confidence: Confidence = "certain"
+    layer: Layer | None = "application" if key.nack_class in _BY_APPLICATIONS else None
     sure = group.certain and (session is None or session.certain)
+    fault = None
     if key.ending == "unanswered":
         confidence = "certain" if key.why.startswith("HTTP") else "likely" if sure else "guess"
         several = len(group.senders) > 1
         why = key.why.replace("the sender ", "the senders ") if several else key.why
+        fault = final_fault(session) if session is not None and why.startswith("network ") else None
+        why = why if fault is None else fault_clause(fault)
         seen = f"seen at the receiver ({came}), " if came else ""
         text = f"{to}: {seen}the capture shows no acknowledgment by {key.dst}, and {why}"
         action = f"look into the outgoing {'queues' if several else 'queue'} of {src}, and check whether "
@@ -295,6 +311,8 @@ def _cause(key: _Key, group: _FailedMessages, came: str = "") -> Cause:
         if came:
             action = f"look at the queue manager of {key.dst}: the messages came there"
             action = action if group.count > 1 else action.replace("messages", "message")
+        if fault is not None:
+            action, layer = fault_action(fault), layer_of_fault(fault)
         if key.why.startswith("HTTP"):
             text = f"{to} {was} not accepted: {key.dst} answered {key.why}"
             action = f"look at the web server of {key.dst}, and at the queue that the URL names"
@@ -336,7 +354,8 @@ def _cause(key: _Key, group: _FailedMessages, came: str = "") -> Cause:
         explains=("late",) if key.ending == "unanswered" else (),
         message=group.first.first.record,
         connections=tuple(group.connections) if key.ending == "unanswered" else (),
-        layer="application" if key.nack_class in _BY_APPLICATIONS else None,
+        layer=layer,
+        below=below(fault),
     )
 
 

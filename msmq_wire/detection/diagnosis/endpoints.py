@@ -18,9 +18,12 @@ from msmq_wire.detection.diagnosis.failed_connections import (
     detailed_failure,
     failure,
 )
+from msmq_wire.detection.diagnosis.network_causes import OF_CONNECTIONS, add_network_causes
+from msmq_wire.detection.diagnosis.network_phrases import fault_clause
 from msmq_wire.detection.diagnosis.peers import FindingSums, is_naked
 from msmq_wire.detection.diagnosis.phrases import ASK, Phrases, count, host, later, listed, part, port, short
 from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
+from msmq_wire.detection.network_faults import final_fault
 from msmq_wire.detection.session_places import one_sided, position_of
 from msmq_wire.detection.sweeps import sweeps_of
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
@@ -37,6 +40,8 @@ _MEANS = {
     "icmp": "ICMP comes from a firewall or from a host where nothing listens on the port.",
     "silence": "Silence to a SYN comes from a firewall that drops it, or from a host that is off.",
     "establishing": "TCP was answered, so the port is open; the queue manager behind it said nothing.",
+    "undelivered": "TCP acknowledged none of it: the queue manager was never asked. Look at the network.",
+    "stalled": "A receive window of 0 comes from a host whose service does not read: load, memory or disk.",
     "refused": "CS is the refusal of the queue manager: a wrong ServerGuid or a limit on sessions.",
 }
 
@@ -56,7 +61,7 @@ def connections(story: Story, sums: FindingSums, words: Phrases, builder: Answer
         if kind is None:
             opened += session.reached == "open"
             continue
-        key = (kind, host(session.client), session.server)
+        key = (detailed_failure(session) or "", host(session.client), session.server)
         if key not in counts and len(counts) >= _MOST_GROUPS:
             continue
         counts[key] = counts.get(key, 0) + 1
@@ -84,14 +89,15 @@ def connections(story: Story, sums: FindingSums, words: Phrases, builder: Answer
         builder.say(text, *_moments(kept))
     if len(counts) > MOST:
         builder.say(f"And {len(counts) - MOST:,} more pairs of hosts whose connections failed.")
-    unknown = [kept[0] for kept in failures.values() if not lost_opening(kept[0], where)]
-    for meaning in dict.fromkeys(_MEANS.get(detailed_failure(one) or "") for one in unknown):
+    unknown = [kind for (kind, *_), kept in failures.items() if not lost_opening(kept[0], where)]
+    for meaning in dict.fromkeys(map(_MEANS.get, unknown)):
         if meaning:
             builder.say(meaning)
     _ends(story, words, builder)
     add_failed_connections(story, sums.candidates, builder)
     add_ack_timeouts(story, sums.candidates, builder)
     builder.facts = {"connections": total, "opened": opened, "failed": sum(counts.values())}
+    add_network_causes(story, OF_CONNECTIONS, sums.candidates, words, builder)
 
 
 def lost_opening(session: Session, where: Whereabouts) -> str:
@@ -135,9 +141,17 @@ def _failure_text(session: Session, words: Phrases) -> str:
             return f"{who} refused the session in {words.frame(at)} (CS is set); {end}."
         case "establishing":
             asked = words.frame(session.establish_request)
-            return f"nothing answered EstablishConnection in {asked}; {end}."
+            return f"nothing answered EstablishConnection in {asked}{_below(session)}; {end}."
     asked = words.frame(session.parameters_request or session.establish_response)
-    return f"ConnectionParameters were not exchanged after {asked}; {end}."
+    return f"ConnectionParameters were not exchanged after {asked}{_below(session)}; {end}."
+
+
+def _below(session: Session) -> str:
+    """What happened below the session, if that is why there is no answer."""
+    fault = final_fault(session)
+    if fault is not None:
+        return f": {fault_clause(fault)}"
+    return ": TCP did not acknowledge it either" if detailed_failure(session) == "undelivered" else ""
 
 
 def _end(session: Session, words: Phrases) -> str:

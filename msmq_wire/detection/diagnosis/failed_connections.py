@@ -13,10 +13,12 @@ import msgspec
 
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import AnswerBuilder
+from msmq_wire.detection.diagnosis.network_phrases import below, fault_action, fault_clause, layer_of_fault
 from msmq_wire.detection.diagnosis.phrases import count, host, listed, span
 from msmq_wire.detection.diagnosis.port_sweeps import port_sweeps
 from msmq_wire.detection.finding import Confidence, Connection, Layer, Severity, connection_of
 from msmq_wire.detection.folding import Fold
+from msmq_wire.detection.network_faults import final_fault, is_unacknowledged
 from msmq_wire.detection.session_places import accepted, asked_again, one_sided
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
@@ -92,8 +94,28 @@ _FAILURES: dict[str, _Failure] = {
         "queue manager",
         _ANSWER_NEEDS,
     ),
+    "undelivered": _Failure(
+        "TCP was accepted, but what opens the session got no acknowledgment from TCP either",
+        "capture at {server}, too: do the segments arrive? Check the firewalls between them",
+        "network",
+        _ANSWER_NEEDS,
+    ),
+    "interrupted": _Failure(
+        "TCP was accepted, and a reset ended the connection that neither side seems to have sent",
+        "look for a firewall, load balancer or intrusion prevention between {client} and {server}",
+        "network",
+        _ANSWER_NEEDS,
+    ),
+    "stalled": _Failure(
+        "TCP was accepted, but the TCP receive window was closed, so what opens the session was not read",
+        "look at the load, the memory and the disk of {server}",
+        "host",
+        _ANSWER_NEEDS,
+    ),
 }
-_BEFORE_SESSION = ("tcp_only", "establishing", "parameters")
+_WITHOUT_ANSWER = ("establishing", "parameters")
+"""Failures for want of an answer, unless TCP shows that the question did not arrive."""
+_BEFORE_SESSION = ("tcp_only", *_WITHOUT_ANSWER, "undelivered", "stalled", "interrupted")
 """Failures before the session is open, when no message can be sent."""
 
 
@@ -111,10 +133,20 @@ def failure(session: Session) -> str | None:
 
 
 def detailed_failure(session: Session) -> str | None:
-    """Like `failure`, but ``icmp`` or ``reset`` in place of ``refused_tcp``."""
+    """Like `failure`, but ``icmp`` or ``reset`` in place of ``refused_tcp``.
+
+    ``undelivered``, ``stalled`` and ``interrupted`` say that TCP did not deliver what has no answer.
+    """
     kind = failure(session)
     if kind == "refused_tcp":
         return "icmp" if session.closed_by == "unreachable" else "reset"
+    if kind in _WITHOUT_ANSWER:
+        side = 1 if session.establish_response is not None and session.parameters_request is None else 0
+        fault = final_fault(session)
+        if fault is not None:
+            return {"window": "stalled", "reset": "interrupted"}.get(fault.kind, "undelivered")
+        if is_unacknowledged(session, side):
+            return "undelivered"
     return kind
 
 
@@ -130,6 +162,8 @@ class _ServerFailures(msgspec.Struct):
     connections: dict[Connection, None]
     last: str = ""
     unanswered_syns: int = 0
+    below: dict[str, None] = {}
+    """The kinds of causes in the network that kept each from an answer; an empty one for none."""
 
 
 def add_failed_connections(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
@@ -167,6 +201,7 @@ def add_failed_connections(story: Story, candidates: Fold, builder: AnswerBuilde
         failures.kinds[kind] += 1
         failures.unanswered_syns += 1 + session.syn_retransmissions if kind == "silence" else 0
         failures.last = kind
+        failures.below[below(final_fault(session))] = None
         # There are at most as many clients as sessions.
         failures.clients[host(session.client)] = session.number
         opening = session.syn, session.establish_request, session.establish_response
@@ -193,36 +228,47 @@ def add_failed_connections(story: Story, candidates: Fold, builder: AnswerBuilde
 
 
 def add_ack_timeouts(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
-    """Add a cause for each pair of hosts whose connections ended because no acknowledgment came."""
-    timeouts: dict[tuple[str, str], list[Session]] = {}
+    """Add a cause for each pair of hosts whose connections ended because no acknowledgment came.
+
+    Those where TCP got none either are a cause by themselves.
+    """
+    timeouts: dict[tuple[str, str, bool], list[Session]] = {}
     for session in story.sessions:
         if session.reason == "ack_timeout" and not candidates.hostile(session.client, session.server):
             if not builder.was_captured(
                 ("both_sides", "whole"), session.client, session.server, session.last
             ):
                 continue
-            key = host(session.client), host(session.server)
+            key = host(session.client), host(session.server), final_fault(session) is not None
             if key in timeouts or len(timeouts) < _MOST_SERVERS:
                 timeouts.setdefault(key, []).append(session)
-    for (client, server), sessions in timeouts.items():
-        moments = [one.close for one in sessions[:_MOST_MOMENTS] if one.close is not None]
-        ended = f"{count(len(sessions), 'connection')} from {client} to {server} ended"
-        builder.add_cause(
-            Cause(
-                text=f"{ended} without an acknowledgment in time{_waiting_text(sessions)}: the sender sends "
-                "recoverable messages again, and may lose express messages",
-                severity="low",
-                confidence="likely",
-                moments=tuple(moments),
-                who=(server, client),
-                action=f"find out why {server} was silent: load, memory, disk, or a firewall",
-                count=len(sessions),
-                rules=("SES-ACKLATE",),
-                kind="late",
-                about=server,
-                brief=ended,
-            )
-        )
+    for (client, server, _), sessions in timeouts.items():
+        builder.add_cause(_timeout_cause(client, server, sessions))
+
+
+def _timeout_cause(client: str, server: str, sessions: list[Session]) -> Cause:
+    fault = final_fault(sessions[0])
+    ended = f"{count(len(sessions), 'connection')} from {client} to {server} ended"
+    why = "" if fault is None else f" ({fault_clause(fault)})"
+    return Cause(
+        text=f"{ended} without an acknowledgment in time{why}{_waiting_text(sessions)}: the sender sends "
+        "recoverable messages again, and may lose express messages",
+        severity="low",
+        confidence="likely",
+        moments=tuple(one.close for one in sessions[:_MOST_MOMENTS] if one.close is not None),
+        who=(server, client),
+        action=f"find out why {server} was silent: load, memory, disk, or a firewall"
+        if fault is None
+        else fault_action(fault),
+        count=len(sessions),
+        rules=("SES-ACKLATE",),
+        kind="late",
+        about=server,
+        brief=ended,
+        connections=tuple(connection_of(one.client, one.server) for one in sessions[:_MOST_MOMENTS]),
+        layer=None if fault is None else layer_of_fault(fault),
+        below=below(fault),
+    )
 
 
 def _waiting_text(sessions: list[Session]) -> str:
@@ -296,6 +342,7 @@ def _server_cause(server: str, failures: _ServerFailures, opened: int, *, over: 
         brief=what,
         connections=tuple(failures.connections),
         layer=first.layer,
+        below=next(iter(failures.below)) if len(failures.below) == 1 else "",
     )
 
 

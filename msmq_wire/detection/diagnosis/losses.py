@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.detection.diagnosis.delivery_failures import REMEDIES, in_plural
 from msmq_wire.detection.diagnosis.message_sums import LostMessages, MessageSums, StaleMessages
+from msmq_wire.detection.diagnosis.network_phrases import fault_clause
 from msmq_wire.detection.diagnosis.path_losses import PathLosses
 from msmq_wire.detection.diagnosis.phrases import (
     ASK,
@@ -23,6 +24,7 @@ from msmq_wire.detection.diagnosis.phrases import (
     short,
 )
 from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
+from msmq_wire.detection.network_faults import shown_fault
 from msmq_wire.sessions import MessageLife, Moment, RemoteQueue, Story, TransactionalStream, class_words
 from msmq_wire.sessions.clocks import length_of_time
 from msmq_wire.units import SECOND
@@ -208,6 +210,9 @@ def _stale_text(stale: StaleMessages, words: Phrases) -> str:
 
 def _session_end(life: MessageLife, story: Story, words: Phrases) -> str:
     session = None if life.session is None else story.session(life.session)
+    fault = shown_fault(session, story.visibility)
+    if fault is not None:
+        return f"; {fault_clause(fault)}"
     if session is None or session.close is None:
         return "; the capture ends before an acknowledgment" if life.via == "tcp" else ""
     how = "reset" if session.closed_by == "reset" else "closed"

@@ -14,8 +14,9 @@ import msgspec
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.detection.diagnosis.claims import Fact
 from msmq_wire.detection.diagnosis.delivery_failures import DeliveryFailures
+from msmq_wire.detection.diagnosis.network_causes import add_undelivered
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, later, listed, part, short
-from msmq_wire.sessions import MessageAcknowledgment, MessageLife, Moment, class_words
+from msmq_wire.sessions import MessageAcknowledgment, MessageLife, Moment, Story, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.sessions.trace_step import in_order_of_path
 from msmq_wire.units import SECOND
@@ -302,7 +303,7 @@ def _is_over(life: MessageLife, ahead: int) -> bool:
     return bool(limits) and life.first.time // SECOND + ahead > min(limits)
 
 
-def acknowledged(sums: MessageSums, words: Phrases, builder: AnswerBuilder) -> None:
+def acknowledged(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 4, [MS-MQMQ] 2.2.20.4, [MS-MQQB] 3.1.5.5 and 3.1.5.6."""
     total = sums.carried
     for fact, message in sums.answered:
@@ -338,6 +339,7 @@ def acknowledged(sums: MessageSums, words: Phrases, builder: AnswerBuilder) -> N
         text = f"None of {total:,} messages was" if none else some
         text += f" acknowledged in the capture: {listed(ids, sums.never_count, rest=rest)}."
         builder.say(text, *(life.first for life in sums.never))
+        add_undelivered(sums.never, story, words, builder)
     elif total > MOST:
         builder.say("No message was left without an acknowledgment.")
     if sums.waiting_count:

@@ -199,7 +199,7 @@ class Diagnosis:
                 case 3:
                     sent(lives.sent, sums, story, self._findings.candidates, words, builder)
                 case 4:
-                    acknowledged(sums, words, builder)
+                    acknowledged(sums, story, words, builder)
                     sums.failures.unanswered(story, self._findings.candidates, builder)
                     losses.acknowledgments(words, builder)
                     transit_times(story, words, builder)
@@ -235,7 +235,7 @@ class Diagnosis:
                 case 16:
                     shared_times(lives.shared, words, builder)
                 case 17:
-                    waits(story, words, builder)
+                    waits(story, self._findings.candidates, words, builder)
                 case 18:
                     inventory(facts.inventory, sums.resends, facts.brought, words, builder)
                 case 19:

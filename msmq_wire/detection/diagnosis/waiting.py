@@ -10,7 +10,12 @@ from typing import NamedTuple
 
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.detection.diagnosis.network_causes import OF_WINDOWS, add_network_causes
+from msmq_wire.detection.diagnosis.network_phrases import below, fault_action, fault_clause, layer_of_fault
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, span
+from msmq_wire.detection.finding import connection_of
+from msmq_wire.detection.folding import Fold
+from msmq_wire.detection.network_faults import FaultKind, NetworkFault, delay_fault
 from msmq_wire.detection.overdue import Deadline, due_in, is_late
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
@@ -31,9 +36,10 @@ class _Wait(NamedTuple):
     due: Deadline
     still: int
     late: bool
+    fault: NetworkFault | None
 
 
-def waits(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
+def waits(story: Story, candidates: Fold, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 17."""
     found = [
         wait
@@ -42,15 +48,15 @@ def waits(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
         if (wait := _wait(session, side, story.last)) is not None
     ]
     found.sort(key=lambda one: -(one.there.longest_wait or 0))
-    slow: dict[str, list[_Wait]] = {}
+    slow: dict[tuple[str, FaultKind | None], list[_Wait]] = {}
     for number, wait in enumerate(found):
         seen = builder.was_captured(_NEEDS, wait.session.client, wait.session.server, wait.session.first)
         late = wait.late and seen
         if late:
-            slow.setdefault(wait.receiver, []).append(wait)
+            slow.setdefault((wait.receiver, None if wait.fault is None else wait.fault.kind), []).append(wait)
         if number < MOST:
             builder.say(f"{_text(wait, words)}.", *_moments(wait), attention="low" if late else "info")
-    for receiver, waits in slow.items():
+    for (receiver, _), waits in slow.items():
         builder.add_cause(_cause(receiver, waits, words))
     if len(found) > MOST:
         builder.say(f"And in {count(len(found) - MOST, 'more session')}: timeline draws them.")
@@ -77,6 +83,7 @@ def waits(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
             for wait in found[:64]
         ],
     }
+    add_network_causes(story, OF_WINDOWS, candidates, words, builder)
 
 
 def _wait(session: Session, side: int, last: int | None) -> _Wait | None:
@@ -90,7 +97,8 @@ def _wait(session: Session, side: int, last: int | None) -> _Wait | None:
     if not late and (smallest is None or announced is None or smallest >= announced):
         return None
     hosts = [host(session.client), host(session.server)]
-    return _Wait(session, hosts[side], hosts[1 - side], there, announced, due, still, late)
+    fault = delay_fault(session, there.longest_wait_at, there.longest_wait)
+    return _Wait(session, hosts[side], hosts[1 - side], there, announced, due, still, late, fault)
 
 
 def _moments(wait: _Wait) -> tuple[Moment | None, ...]:
@@ -101,10 +109,10 @@ def _cause(receiver: str, waits: list[_Wait], words: Phrases) -> Cause:
     """The cause for a host that acknowledges late in one or more sessions; the longest wait comes first."""
     longest = waits[0]
     senders = list(dict.fromkeys(wait.sender for wait in waits))
-    text = _text(longest, words)
+    text, fault = _text(longest, words), longest.fault
     if len(waits) > 1:
         sessions = count(len(waits), "session")
-        text = f"{receiver} slows {listed(senders)} down in {sessions}: {_waited(longest, words)}"
+        text = f"{_slows(longest, listed(senders))} in {sessions}: {_waited(longest, words)}"
     moments = [moment for wait in waits for moment in _moments(wait) if moment is not None]
     return Cause(
         text=text,
@@ -112,9 +120,19 @@ def _cause(receiver: str, waits: list[_Wait], words: Phrases) -> Cause:
         confidence="likely",
         moments=tuple(moments[:_MOST_MOMENTS]),
         who=(receiver, *senders[:_MOST_MOMENTS]),
-        action=f"look at the memory, the disk and the load of {receiver}",
+        action=f"look at the memory, the disk and the load of {receiver}"
+        if fault is None
+        else fault_action(fault),
         count=len(waits),
         rules=("SES-SLOW", "SES-ACKLATE", "SES-PARM"),
+        kind="slow",
+        about=receiver,
+        below=below(fault),
+        brief=f"messages of {listed(senders)} waited up to {span(longest.there.longest_wait or 0)}",
+        connections=tuple(
+            connection_of(one.session.client, one.session.server) for one in waits[:_MOST_MOMENTS]
+        ),
+        layer=None if fault is None else layer_of_fault(fault),
     )
 
 
@@ -123,9 +141,17 @@ def _since(moment: Moment | None, end: int | None) -> int:
 
 
 def _text(wait: _Wait, words: Phrases) -> str:
-    does = f"slows {wait.sender} down" if wait.late else f"narrows the window of {wait.sender}"
+    does = f"{wait.receiver} narrows the window of {wait.sender}"
+    does = _slows(wait, wait.sender) if wait.late else does
     begins = f"in the session that begins in {words.frame(wait.session.first)}"
-    return f"{wait.receiver} {does} {begins}: {_waited(wait, words)}"
+    return f"{does} {begins}: {_waited(wait, words)}"
+
+
+def _slows(wait: _Wait, senders: str) -> str:
+    """Who slows the senders down: not the receiver where TCP kept what was sent from it."""
+    if wait.fault is None or wait.fault.kind == "window":
+        return f"{wait.receiver} slows {senders} down"
+    return f"The network slows {senders} down on the way to {wait.receiver}"
 
 
 def _waited(wait: _Wait, words: Phrases) -> str:
@@ -139,6 +165,8 @@ def _waited(wait: _Wait, words: Phrases) -> str:
             f"the message in {words.frame(there.longest_wait_at)} waited {span(there.longest_wait)} for its "
             f"acknowledgment{agreed if wait.late else ''}"
         )
+        if wait.fault is not None:
+            parts.append(fault_clause(wait.fault))
     full = f"was full {count(there.window_closings, 'time')}" if there.window_closings else ""
     smallest, announced = there.smallest_window, wait.announced
     if smallest is not None and announced is not None and smallest < announced:

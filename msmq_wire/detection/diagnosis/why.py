@@ -11,8 +11,11 @@ from collections.abc import Iterator
 import msgspec
 
 from msmq_wire.detection.diagnosis.delivery_failures import REMEDIES
+from msmq_wire.detection.diagnosis.message_sums import is_taken
+from msmq_wire.detection.diagnosis.network_phrases import fault_action, fault_clause
 from msmq_wire.detection.diagnosis.phrases import Phrases, host, quoted, short
 from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
+from msmq_wire.detection.network_faults import NetworkFault, shown_fault
 from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions import MessageLife, Story, TraceStep
@@ -81,10 +84,16 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
     action = _DO.get(life.outcome, "").format(src=src, dst=dst)
     if life.nack_class is not None:
         action = REMEDIES.get(life.nack_class, action)
+    where = Whereabouts(story)
+    lost = _lost_acknowledgments(life, where, words)
+    reason, fault = f"{life.reason}{lost}.", _fault(life, story)
+    if fault is not None:
+        clause = fault_clause(fault)
+        reason += f" {clause[:1].upper()}{clause[1:]}."
+        action = fault_action(fault)
     if life.dead_letter and (life.failed or life.outcome == "unknown"):
         action += f"; look for it in the dead-letter queue of {host(life.src)}"
     unknown = tuple(_unknown(life, story))
-    where, reason = Whereabouts(story), life.reason
     if life.outcome == "unknown" and life.via == "tcp":
         loss, place = where.loss_of(life), where.arrival_of(life)
         if loss is not None:
@@ -93,14 +102,13 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
         elif place:
             came = f"came to the receiver ({place}), and nothing shows that its queue manager took it"
             action = f"look at the queue manager of {dst}"
-    reason += _lost_acknowledgments(life, where, words)
     purge = next((queue for queue in story.queues if queue.number == life.purged_by), None)
     if purge is None:
         sentence = f"{start} {came}."
         return Explanation(
             outcome=life.outcome,
             sentence=sentence,
-            reason=f"{reason}.",
+            reason=reason,
             action=action,
             unknown=unknown,
             path=_path(told),
@@ -126,6 +134,13 @@ def _lost_acknowledgments(life: MessageLife, where: Whereabouts, words: Phrases)
             ack = f"the acknowledgment in {words.frame(moment)} was {loss.text_at(receiver, sender)}"
             return f"; but {ack}: {sender} does not know of it, and sends its message again"
     return ""
+
+
+def _fault(life: MessageLife, story: Story) -> NetworkFault | None:
+    """The fault of the network that kept a message, or the word of it, from its way."""
+    if life.session is None or life.route or life.outcome != "unknown" or is_taken(life):
+        return None
+    return shown_fault(story.session(life.session), story.visibility)
 
 
 def _noun(life: MessageLife) -> str:

@@ -16,6 +16,7 @@ _TABLES = {
     "len_soap": "sizes",
     "msg": "diagnosed",
     "net_lost": "diagnosed",
+    "net": "diagnosed",
     "qm": "diagnosed",
     "rpc_failed": "diagnosed",
     "rpc_rare": "diagnosed",

@@ -157,6 +157,78 @@ RULES = (
         layer="host",
     ),
     _rule(
+        "NET-LOSS",
+        "medium",
+        "likely",
+        "Segments that TCP sent again",
+        "MS-MQQB 2.1.1",
+        meaning="A host sent segments again because no acknowledgment of TCP came in time. Either nothing "
+        "acknowledged them at all until the connection ended, or very many were sent again. The network "
+        "dropped the segments or their acknowledgments, or the receiving host is down. Message Queuing is "
+        "not to blame: it did not get the bytes. The severity is low if the segments arrived later.",
+        action="Capture at the receiver, too: that shows where the segments get lost. Check the firewalls "
+        "and links between both hosts.",
+        harmless="A receiver that was shut down on purpose.",
+        layer="network",
+    ),
+    _rule(
+        "NET-WINDOW",
+        "low",
+        "certain",
+        "A receiver that takes no more bytes",
+        "MS-MQQB 2.1.1",
+        meaning="A host said that its TCP receive window is 0 for a second or more. The program that reads "
+        "the connection did not read, so the sender had to wait. On port 1801 this program is Message "
+        "Queuing, which stops when it waits for the disk, for memory or for the processor.",
+        action="Look at the load, the memory and the disk of the receiver.",
+        harmless="A receiver that is paused in a debugger, or a virtual machine that is moved.",
+        layer="host",
+    ),
+    _rule(
+        "NET-RESET",
+        "low",
+        "likely",
+        "A reset that neither side sent",
+        "MS-MQQB 2.1.1",
+        meaning="A reset ended the connection, and something speaks against the host whose address it "
+        "bears: its hop limit (TTL) is another one than in all other packets of this host, or its sequence "
+        "number does not fit the connection. Firewalls, load balancers and intrusion prevention send such "
+        "resets.",
+        action="Look for a device between both hosts that resets connections, and read its log.",
+        harmless="Packets that take two paths of different length. A reset that is left from an earlier "
+        "connection with the same ports.",
+        layer="network",
+    ),
+    _rule(
+        "NET-IDLE",
+        "medium",
+        "likely",
+        "A connection that was dropped while it was idle",
+        "MS-MQQB 3.1.6.2",
+        meaning="A connection had no traffic for a minute or more. What a host sent then was never "
+        "acknowledged, or was reset by a device between both hosts. Firewalls and load balancers forget "
+        "idle connections: often after 4 to 6 minutes in a cloud, after 30 to 60 minutes elsewhere. "
+        "Message Queuing closes an idle session by itself after 2 or 5 minutes.",
+        action="Raise the idle time-out of the device above that of Message Queuing, or let the hosts send "
+        "TCP keep-alives more often.",
+        harmless="A receiver that was restarted in the meantime.",
+        layer="network",
+    ),
+    _rule(
+        "NET-MTU",
+        "medium",
+        "likely",
+        "Packets that are too big for the path",
+        "MS-MQQB 2.1.1",
+        meaning="A router said by ICMP that packets are too big for its next link (fragmentation needed, or "
+        "packet too big with IPv6), and the sender went on sending packets of that size. Small packets pass, "
+        "so sessions open and large messages get stuck.",
+        action="Let ICMP pass the firewalls up to the sender, or lower the MTU of the sender to the number "
+        "that the router gives.",
+        harmless="A sender that heeded the message: then it sends smaller packets at once.",
+        layer="network",
+    ),
+    _rule(
         "RPC-RARE",
         "medium",
         "likely",

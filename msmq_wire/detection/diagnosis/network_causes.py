@@ -1,0 +1,223 @@
+"""Adds the causes that lie in the network or in the TCP of a host, for questions 2 and 17.
+
+The rule kept here: one cause for each fault and direction between two hosts. It names who sent, who did not
+answer, and what else can do the same: a capture at one place does not show where a segment was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import msgspec
+
+from msmq_wire.detection.cause import Cause
+from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.detection.diagnosis.network_phrases import (
+    again_clause,
+    below,
+    fault_action,
+    fault_clause,
+    forged_clause,
+    router_clause,
+    still_closed,
+)
+from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, short, span
+from msmq_wire.detection.finding import Confidence, Connection, Severity, connection_of
+from msmq_wire.detection.folding import Fold
+from msmq_wire.detection.network_faults import (
+    FaultKind,
+    NetworkFault,
+    delay_fault,
+    faults_of,
+    lacks,
+    share_resent,
+    shown_fault,
+)
+from msmq_wire.sessions import ConnectionReset, MessageLife, Moment, Story
+
+OF_CONNECTIONS: tuple[FaultKind, ...] = ("idle", "mtu", "unanswered", "reset", "resent")
+"""Faults of the network, which question 2 tells."""
+OF_WINDOWS: tuple[FaultKind, ...] = ("window",)
+"""The fault of a host that question 17 tells."""
+_MOST_PAIRS = 1024
+_MOST_MOMENTS = 16
+_MOST_CONNECTIONS = 256
+_MOST_FACTS = 64
+
+
+class _Kind(NamedTuple):
+    """How a kind of fault is reported."""
+
+    rule: str
+    severity: Severity
+    confidence: Confidence
+
+
+_KINDS: dict[FaultKind, _Kind] = {
+    "unanswered": _Kind("NET-LOSS", "medium", "likely"),
+    "resent": _Kind("NET-LOSS", "low", "likely"),
+    "window": _Kind("NET-WINDOW", "low", "certain"),
+    "reset": _Kind("NET-RESET", "low", "likely"),
+    "idle": _Kind("NET-IDLE", "medium", "likely"),
+    "mtu": _Kind("NET-MTU", "medium", "likely"),
+}
+
+
+class _Faults(msgspec.Struct):
+    """The faults of one kind from one host to another; ``worst`` is the one that lasted longest."""
+
+    worst: NetworkFault
+    count: int = 0
+    sessions: int = 0
+    shortest_idle: int = 0
+    share: float = 0.0
+    moments: list[Moment] = []
+    connections: dict[Connection, None] = {}
+
+    def add(self, fault: NetworkFault) -> None:
+        """Count a fault."""
+        self.sessions += 1
+        self.count += fault.times
+        self.share = max(self.share, share_resent(fault.session, fault.side))
+        self.shortest_idle = min(self.shortest_idle or fault.idle, fault.idle)
+        if fault.lasted > self.worst.lasted:
+            self.worst = fault
+        self.moments += fault.moments[: max(_MOST_MOMENTS - len(self.moments), 0)]
+        if len(self.connections) < _MOST_CONNECTIONS:
+            self.connections[connection_of(fault.session.client, fault.session.server)] = None
+
+
+def add_network_causes(
+    story: Story, kinds: Collection[FaultKind], candidates: Fold, words: Phrases, builder: AnswerBuilder
+) -> None:
+    """Add a statement and a cause for each kind of fault and pair of hosts, and the numbers as facts."""
+    found: dict[tuple[FaultKind, str, str], _Faults] = {}
+    for session in story.sessions:
+        for fault in faults_of(session) if session.network is not None else ():
+            if fault.kind not in kinds:
+                continue
+            missing = lacks(fault, builder.visibility)
+            builder.add_caveats(*missing)
+            if missing or candidates.hostile(session.client, session.server):
+                continue
+            sender, receiver = map(host, fault.ends)
+            key = fault.kind, sender, receiver
+            if key in found or len(found) < _MOST_PAIRS:
+                found.setdefault(key, _Faults(fault)).add(fault)
+    for (kind, sender, receiver), faults in found.items():
+        builder.add_cause(_cause(kind, sender, receiver, faults, words))
+    for (kind, sender, receiver), faults in list(found.items())[:MOST]:
+        text = _text(kind, sender, receiver, faults, words)
+        builder.say(f"{text[:1].upper()}{text[1:]}.", *faults.moments, attention=_KINDS[kind].severity)
+    if len(found) > MOST:
+        builder.say(f"And {count(len(found) - MOST, 'more fault')} of the network between other hosts.")
+    if found:
+        builder.facts["network"] = list(_facts(found.items()))
+
+
+def add_undelivered(
+    never: Sequence[MessageLife], story: Story, words: Phrases, builder: AnswerBuilder
+) -> None:
+    """Say which messages TCP did not deliver, so that no queue manager could acknowledge them."""
+    by_session: dict[int, list[MessageLife]] = {}
+    for life in never:
+        if life.session is not None:
+            by_session.setdefault(life.session, []).append(life)
+    for number, lives in by_session.items():
+        fault = shown_fault(story.session(number), story.visibility)
+        if fault is None:
+            continue
+        ids = listed([f"{short(life.message_id)} ({words.frame(life.first)})" for life in lives])
+        text = f"No queue manager is to blame for {ids}: {fault_clause(fault)}."
+        builder.say(text, *(life.first for life in lives), *fault.moments)
+
+
+def _cause(kind: FaultKind, sender: str, receiver: str, faults: _Faults, words: Phrases) -> Cause:
+    of, worst = _KINDS[kind], faults.worst
+    reset = _reset_of(worst)
+    by_number = reset is not None and reset.forged_by == "sequence_number"
+    return Cause(
+        text=_text(kind, sender, receiver, faults, words),
+        severity=of.severity,
+        # A number may be left from an earlier connection of the same ports.
+        confidence="guess" if kind == "reset" and by_number else of.confidence,
+        moments=tuple(faults.moments),
+        who=(receiver, sender) if kind == "window" else (sender, receiver),
+        action=fault_action(worst),
+        count=faults.sessions,
+        rules=(of.rule,),
+        kind=below(worst),
+        about=receiver,
+        connections=tuple(faults.connections),
+    )
+
+
+def _text(kind: FaultKind, sender: str, receiver: str, faults: _Faults, words: Phrases) -> str:
+    worst, several = faults.worst, faults.sessions > 1
+    where, up_to = f" in {count(faults.sessions, 'connection')}" if several else "", "up to " * several
+    reset = _reset_of(worst)
+    match kind:
+        case "unanswered":
+            return (
+                f"TCP of {receiver} acknowledged nothing more of what {sender} sent{where}, "
+                f"{again_clause(worst)}: the network dropped it or the answers, or {receiver} is down"
+            )
+        case "resent":
+            share = f"{faults.share:.0%}".replace("%", " %")
+            return (
+                f"{sender} sent {count(faults.count, 'segment')} to {receiver} again, about {up_to}{share} "
+                f"of its segments{where}: they or their acknowledgments were lost"
+            )
+        case "window":
+            times = f", {count(faults.count, 'time')}" if faults.count > 1 else ""
+            return (
+                f"{receiver} took no bytes from {sender} for {up_to}{span(worst.lasted)}{where}: its TCP "
+                f"receive window was 0{times}{still_closed(worst)}{_behind(worst, words)}"
+            )
+        case "reset":
+            assert reset is not None
+            return (
+                f"the reset in {words.frame(reset.at)} bears the address of {receiver}, and a device between "
+                f"it and {sender} seems to have sent it{where}: {forged_clause(reset, receiver)}"
+            )
+        case "idle":
+            came = "got a reset" if not worst.lasted else f"got no answer ({again_clause(worst)})"
+            return (
+                f"the connection between {sender} and {receiver} was dropped while it was idle{where}: "
+                f"after {span(faults.shortest_idle)} without traffic {sender} {came}"
+            )
+        case "mtu":
+            return f"{router_clause(worst)}: what {sender} sends to {receiver} is too big for it{where}"
+
+
+def _behind(fault: NetworkFault, words: Phrases) -> str:
+    """The messages that waited for a window that was full."""
+    there = fault.session.directions[fault.side]
+    if still_closed(fault) and there.unacknowledged:
+        return f"; {count(there.unacknowledged, 'message')} still waited behind it"
+    held = delay_fault(fault.session, there.longest_wait_at, there.longest_wait)
+    if there.longest_wait is None or held is None or held.kind != fault.kind:
+        return ""
+    return (
+        f"; the message in {words.frame(there.longest_wait_at)} waited {span(there.longest_wait)} behind it"
+    )
+
+
+def _reset_of(fault: NetworkFault) -> ConnectionReset | None:
+    return None if fault.session.network is None else fault.session.network.reset
+
+
+def _facts(found: Iterable[tuple[tuple[FaultKind, str, str], _Faults]]) -> Iterator[dict[str, Any]]:
+    """The faults as data, at most 64; times are nanoseconds."""
+    for (kind, sender, receiver), faults in islice(found, _MOST_FACTS):
+        yield {
+            "fault": kind,
+            "sender": sender,
+            "receiver": receiver,
+            "connections": faults.sessions,
+            "segments": faults.count,
+            "longest": faults.worst.lasted,
+            "idle": faults.shortest_idle or None,
+        }
