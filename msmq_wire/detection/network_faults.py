@@ -87,6 +87,11 @@ def shown_fault(session: Session | None, visibility: Visibility) -> NetworkFault
     return None if fault is None or lacks(fault, visibility) else fault
 
 
+def shown_faults(session: Session, visibility: Visibility) -> tuple[NetworkFault, ...]:
+    """All faults of a session that the capture can show."""
+    return tuple(one for one in faults_of(session) if not lacks(one, visibility))
+
+
 def lacks(fault: NetworkFault, visibility: Visibility) -> tuple[str, ...]:
     """What was not captured of what shows a fault, as caveats."""
     session = fault.session

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msmq_wire.detection.diagnosis.network_phrases import fault_clause
+from msmq_wire.detection.network_faults import faults_of, shown_faults
 from msmq_wire.markup import Markup, joined, scrolling, tag
+from msmq_wire.records.visibility import Visibility
 from msmq_wire.report.axis import TimeAxis
 from msmq_wire.report.html_tables import table, when
 from msmq_wire.report.totals import Lane, Totals
@@ -59,6 +62,7 @@ def _odd(session: Session) -> bool:
     """Whether there is something to see in a session beside messages that pass."""
     return bool(
         session.notes
+        or faults_of(session)
         or session.reached != "open"
         or session.closed_by in ("reset", "unreachable")
         or session.reason not in (None, "idle")
@@ -107,7 +111,7 @@ def _listed(story: Story) -> Markup:
                 f"{sent.messages:,} / {answered.messages:,}",
                 f"{sent.unacknowledged:,} / {answered.unacknowledged:,}",
                 f"{sent.resent:,} / {answered.resent:,}",
-                _notes(session),
+                _notes(session, story.visibility),
             )
         )
     counts = ("#Messages (client / server)", "#Not acknowledged", "#Sent again", "Out of order")
@@ -116,11 +120,12 @@ def _listed(story: Story) -> Markup:
     return table("Sessions", heads, rows, more=len(story.sessions) - len(rows), ids=ids)
 
 
-def _notes(session: Session) -> str:
+def _notes(session: Session, visibility: Visibility) -> str:
     words = [
         note.kind.replace("_", " ") + (f" ({note.count} times)" if note.count > 1 else "")
         for note in session.notes
     ]
+    words += (fault_clause(fault) for fault in shown_faults(session, visibility))
     if not session.certain:
         words.append("parts are missing from the capture")
     return ", ".join(words) or "-"

@@ -11,6 +11,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.report.session_lanes import session_section, session_words
 from msmq_wire.report.totals import Totals
 from msmq_wire.sessions import Moment, Session, SessionNote, StoryFollower
+from tests.detection.network_scene import evidence, lost
 from tests.report.pages import START, Page, message_record
 
 _SECOND = 1_000_000_000
@@ -88,6 +89,13 @@ def test_what_was_out_of_order_more_than_once_says_how_often() -> None:
     cells = _page(msgspec.structs.replace(_OPEN, notes=notes, certain=False)).text_of("td")
     assert cells[-1] == "message before open, establish again (2 times), parts are missing from the capture"
     assert _page(_OPEN).text_of("td")[-1] == "-"
+
+
+def test_what_tcp_shows_of_the_network_stands_beside_what_is_out_of_order() -> None:
+    cells = _page(msgspec.structs.replace(_OPEN, network=evidence(lost(5, 12.4)))).text_of("td")
+    assert cells[-1] == (
+        "TCP of 192.0.2.10 acknowledged nothing more of what 192.0.2.21 sent, sent again 5 times in 12.40 s"
+    )
 
 
 def test_every_line_of_the_legend_has_its_sign() -> None:

@@ -15,8 +15,10 @@ from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_readin
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.reporting import print_error
+from msmq_wire.detection.diagnosis.network_phrases import fault_clause
 from msmq_wire.detection.diagnosis.phrases import Phrases, quoted, short
 from msmq_wire.detection.diagnosis.timeline import SessionSteps, TimelineStep, message_steps, step_view
+from msmq_wire.detection.network_faults import shown_faults
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.tree.srmp_nodes import shortened
 from msmq_wire.records.tree.value_text import count_text, timestamp_text
@@ -142,6 +144,9 @@ class _Shown:
         if steps.more:
             self._text.line(f"{count_text(steps.more, 'more step')} not shown.")
         self._text.line(_end(found))
+        for fault in shown_faults(found, read.story.visibility):
+            clause = fault_clause(fault)
+            self._text.line(f"Network: {clause}.", hang=4)
         return 0
 
     def sessions(self, read: CaptureStory) -> None:
@@ -236,4 +241,5 @@ def _session_row(session: Session, read: CaptureStory) -> dict[str, Any]:
         "messages": [direction.messages for direction in session.directions],
         "unacknowledged": [direction.unacknowledged for direction in session.directions],
         **({"seen_at": seen_at} if seen_at else {}),
+        "network": [fault.kind for fault in shown_faults(session, read.story.visibility)],
     }
