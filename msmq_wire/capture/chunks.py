@@ -113,7 +113,10 @@ class _Parts:
 
 def _rows(regular: RegularFrames, low: int, high: int) -> RegularFrames:
     """The segments from row ``low`` to ``high``."""
-    names = ("index", "source", "target", "sport", "dport", "seq", "ack", "flags", "at", "size", "cut")
+    names = (
+        "index", "source", "target", "sport", "dport", "seq", "ack", "flags", "at", "size", "cut", "window",
+        "network",
+    )  # fmt: skip
     columns: dict[str, Array] = {name: getattr(regular, name)[low:high] for name in names}
     wide = None if regular.wide is None else regular.wide[low:high]
     path = None if regular.path is None else regular.path[low:high]

@@ -46,7 +46,10 @@ class FrameDecoder:
                     datagram.original_dst,
                     datagram.original_dport,
                 )
-                return finder.unreachable(original, datagram.code, datagram.frame, datagram.time)
+                moment = (datagram.frame, datagram.time)
+                if datagram.mtu is not None:
+                    return finder.too_big(original, datagram.src, datagram.mtu, *moment)
+                return finder.unreachable(original, datagram.code, *moment)
             case IpFragment():
                 return self._fragment(datagram)
         return []

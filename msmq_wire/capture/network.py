@@ -41,10 +41,12 @@ class UdpDatagram(msgspec.Struct, frozen=True, gc=False):
 
 
 class IcmpUnreachable(msgspec.Struct, frozen=True, gc=False):
-    """Somebody (``src``) tells ``dst`` that a packet could not be delivered.
+    """Somebody (``src``) tells ``dst`` that a packet could not be delivered, or was too big.
 
     The ``original_`` fields and ``protocol`` are those of the quoted packet; ports are 0 where it has none.
-    ``code`` is the code of ICMP type 3 when the addresses have 4 bytes, of ICMPv6 type 1 when 16.
+    ``code`` is the code of ICMP type 3 when the addresses have 4 bytes, of ICMPv6 type 1 when 16. Of a packet
+    that was too big (type 3 code 4, ICMPv6 type 2) ``mtu`` is what the next link takes, 0 where that is not
+    said; None of others. Source: RFC 1191 4, RFC 4443 3.2.
     """
 
     src: bytes
@@ -57,6 +59,7 @@ class IcmpUnreachable(msgspec.Struct, frozen=True, gc=False):
     code: int
     frame: int
     time: int
+    mtu: int | None = None
 
 
 class Skipped(msgspec.Struct, frozen=True, gc=False):
@@ -90,8 +93,8 @@ _CUT_TUNNEL = Skipped("cut inside a tunnel header")
 
 _u16 = Struct(">H").unpack_from
 _two_u16 = Struct(">HH").unpack_from
-_ipv4_header = Struct(">BxHHHxBxx4s4s").unpack_from
-_ipv6_header = Struct(">BxxxHBx16s16s").unpack_from
+_ipv4_header = Struct(">BxHHHBBxx4s4s").unpack_from
+_ipv6_header = Struct(">BxxxHBB16s16s").unpack_from
 _fragment_header = Struct(">BxHI").unpack_from
 _tcp_header = Struct(">HHIIH").unpack_from
 _udp_header = Struct(">HHH").unpack_from
@@ -105,6 +108,7 @@ _IPV6_FRAGMENT = 44
 _GRE = 47
 _AUTHENTICATION_HEADER = 51
 _ICMPV6 = 58
+_TOO_BIG = 4
 _IPV6_EXTENSIONS = frozenset((0, 43, _IPV6_FRAGMENT, 60, 135, 139, 140))
 
 _VXLAN_PORT, _VXLAN_OF_LINUX = 4789, 8472
@@ -133,7 +137,7 @@ def ipv4(frame: Frame, at: int, end: int, stop: int) -> Layer:
     """Read an IPv4 packet; what follows its total length (Ethernet padding) is left out."""
     if end - at < 20:
         return CUT
-    first, total, identification, fragment, protocol, src, dst = _ipv4_header(frame.data, at)
+    first, total, ident, fragment, hop_limit, protocol, src, dst = _ipv4_header(frame.data, at)
     header = (first & 15) * 4
     if first >> 4 != 4:
         return Skipped(f"IP version {first >> 4} in IPv4")
@@ -153,9 +157,9 @@ def ipv4(frame: Frame, at: int, end: int, stop: int) -> Layer:
         if stop > end:
             return _CUT_FRAGMENT
         payload, time = frame.data[at:end], frame.time or 0
-        return IpFragment(src, dst, protocol, identification, offset, more, payload, frame.number, time)
+        return IpFragment(src, dst, protocol, ident, offset, more, payload, frame.number, time)
     if protocol == _TCP:
-        return _tcp(frame, src, dst, at, end, stop)
+        return _tcp(frame, src, dst, at, end, stop, hop_limit, ident)
     return ip_payload(frame, protocol, src, dst, at, end, stop)
 
 
@@ -163,7 +167,7 @@ def ipv6(frame: Frame, at: int, end: int, stop: int) -> Layer:
     """Read an IPv6 packet; what follows its payload length (Ethernet padding) is left out."""
     if end - at < 40:
         return CUT
-    first, length, protocol, src, dst = _ipv6_header(frame.data, at)
+    first, length, protocol, hop_limit, src, dst = _ipv6_header(frame.data, at)
     if first >> 4 != 6:
         return Skipped(f"IP version {first >> 4} in IPv6")
     at += 40
@@ -173,7 +177,7 @@ def ipv6(frame: Frame, at: int, end: int, stop: int) -> Layer:
         if stop < end:
             end = stop
     if protocol == _TCP:
-        return _tcp(frame, src, dst, at, end, stop)
+        return _tcp(frame, src, dst, at, end, stop, hop_limit)
     return ip_payload(frame, protocol, src, dst, at, end, stop)
 
 
@@ -217,18 +221,22 @@ def ip_payload(frame: Frame, protocol: int, src: bytes, dst: bytes, at: int, end
     return Skipped(f"IP protocol {protocol} ({name})" if name else f"IP protocol {protocol}")
 
 
-def _tcp(frame: Frame, src: bytes, dst: bytes, at: int, end: int, stop: int) -> Layer:
+def _tcp(
+    frame: Frame, src: bytes, dst: bytes, at: int, end: int, stop: int, hop_limit: int = 0, ident: int = 0
+) -> Layer:
     if end - at < 14:
         return _CUT_TRANSPORT
     sport, dport, seq, ack, word = _tcp_header(frame.data, at)
+    window = _u16(frame.data, at + 14)[0] if end - at >= 16 else -1
     header = (word >> 12) * 4
     at += header
     if header < 20 or at > stop:
         return Skipped("TCP header length")
     cut = stop - (at if at > end else end)
-    payload = frame.data[at:end]
+    flags, payload, number, time = word & 0x1FF, frame.data[at:end], frame.number, frame.time or 0
+    # By keyword they cost twice as much.
     return TcpSegment(
-        src, sport, dst, dport, seq, ack, word & 0x1FF, payload, frame.number, frame.time or 0, cut
+        src, sport, dst, dport, seq, ack, flags, payload, number, time, cut, b"", window, hop_limit, ident
     )
 
 
@@ -292,14 +300,18 @@ def _icmp(frame: Frame, src: bytes, dst: bytes, at: int, end: int) -> Layer:
         return _CUT_TRANSPORT
     kind, code = data[at], data[at + 1]
     version_6 = len(src) == 16
-    if kind != (1 if version_6 else 3):
+    too_big = kind == 2 if version_6 else kind == 3 and code == _TOO_BIG
+    if not too_big and kind != (1 if version_6 else 3):
         return Skipped(f"ICMPv6 type {kind}" if version_6 else f"ICMP type {kind}")
+    mtu: int | None = None
+    if too_big:
+        mtu = int.from_bytes(data[at + (4 if version_6 else 6) : at + 8], "big")
     at += 8
     if end - at < (40 if version_6 else 20):
         return Skipped("ICMP unreachable without the packet")
     fragment = 0
     if version_6:
-        _, _, protocol, original_src, original_dst = _ipv6_header(data, at)
+        _, _, protocol, _, original_src, original_dst = _ipv6_header(data, at)
         at += 40
         while protocol in _IPV6_EXTENSIONS and end - at >= 8:
             if protocol == _IPV6_FRAGMENT:
@@ -308,14 +320,15 @@ def _icmp(frame: Frame, src: bytes, dst: bytes, at: int, end: int) -> Layer:
             protocol = data[at]
             at += size
     else:
-        first, _, _, fragment, protocol, original_src, original_dst = _ipv4_header(data, at)
+        first, _, _, fragment, _, protocol, original_src, original_dst = _ipv4_header(data, at)
         at += (first & 15) * 4
     sport = dport = 0
     if protocol in (_TCP, _UDP) and not fragment & 0x1FFF and end - at >= 4:
         sport, dport = _two_u16(data, at)
     time = frame.time or 0
+    number = frame.number
     return IcmpUnreachable(
-        src, dst, original_src, sport, original_dst, dport, protocol, code, frame.number, time
+        src, dst, original_src, sport, original_dst, dport, protocol, code, number, time, mtu
     )
 
 

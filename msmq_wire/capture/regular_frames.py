@@ -45,7 +45,12 @@ _IPV6_HEADER = np.dtype(
     }
 )
 _PORTS = np.dtype([("sport", ">u2"), ("dport", ">u2"), ("length", ">u2")])
-_TCP_HEADER = np.dtype([("sport", ">u2"), ("dport", ">u2"), ("seq", ">u4"), ("ack", ">u4"), ("word", ">u2")])
+_TCP_HEADER = np.dtype(
+    [
+        ("sport", ">u2"), ("dport", ">u2"), ("seq", ">u4"), ("ack", ">u4"), ("word", ">u2"),
+        ("window", ">u2"),
+    ]
+)  # fmt: skip
 # Odd, so that multiplying loses nothing; the high bit keeps IPv6 apart from IPv4.
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9))
 _WIDE = np.uint64(1 << 63)
@@ -60,6 +65,8 @@ class RegularFrames(msgspec.Struct, frozen=True, eq=False):
     are where the payload is in the chunk, ``cut`` counts payload bytes that were not captured. ``other`` are
     the places of the frames that are not plain, ``udp`` those of plain UDP datagrams. ``path`` stands for
     `TcpSegment.path` (see `path_at`), equal numbers for equal ones; None where that is empty for all.
+    ``window`` is that of the header, -1 where unknown, ``network`` where the IP header is in the chunk, -1
+    where that does not matter (see `hop_limit_at`).
     """
 
     index: Array
@@ -73,6 +80,8 @@ class RegularFrames(msgspec.Struct, frozen=True, eq=False):
     at: Array
     size: Array
     cut: Array
+    window: Array
+    network: Array
     wide: Array | None
     other: Array
     udp: Array
@@ -120,6 +129,8 @@ class RegularFrames(msgspec.Struct, frozen=True, eq=False):
             "at": np.full(count, -1, np.int64),
             "size": np.array([len(one.payload) for one in segments], np.int64),
             "cut": np.array([one.cut for one in segments], np.int64),
+            "window": np.array([one.window for one in segments], np.int32),
+            "network": np.full(count, -1, np.int64),
         }
         order = np.argsort(np.append(self.index, added["index"]), kind="stable")
         merged: dict[str, Any] = {
@@ -138,6 +149,7 @@ def read_regular(chunk: Chunk) -> RegularFrames:
     stop = chunk.at + np.maximum(chunk.captured, chunk.length)
     ethertype, at, path = _link(chunk, end)
 
+    network = at.copy()
     protocol = np.zeros(len(chunk), np.int64)
     source = np.zeros(len(chunk), np.uint64)
     target = np.zeros(len(chunk), np.uint64)
@@ -165,7 +177,7 @@ def read_regular(chunk: Chunk) -> RegularFrames:
     end = np.minimum(end, stop)
 
     udp = _udp(data, np.flatnonzero((protocol == _UDP) & (end - at >= 8)), at)
-    tcp = np.flatnonzero((protocol == _TCP) & (end - at >= 14))
+    tcp = np.flatnonzero((protocol == _TCP) & (end - at >= 16))
     fields = rows_at(data, _TCP_HEADER, at[tcp])
     word = fields["word"]
     payload = at[tcp] + (word >> 12).astype(np.int64) * 4
@@ -188,11 +200,23 @@ def read_regular(chunk: Chunk) -> RegularFrames:
         at=payload,
         size=np.maximum(end[tcp] - payload, 0),
         cut=stop[tcp] - np.maximum(payload, end[tcp]),
+        window=fields["window"].astype(np.int32),
+        network=network[tcp],
         wide=wide,
         other=np.flatnonzero(is_other),
         udp=udp,
         path=None if path is None else path[tcp],
     )
+
+
+def hop_limit_at(data: bytearray, network: int) -> int:
+    """Return the hop limit (TTL) in the IP header at an offset of a chunk."""
+    return data[network + 8] if data[network] >> 4 == 4 else data[network + 7]
+
+
+def ident_at(data: bytearray, network: int) -> int:
+    """Return the identification in the IPv4 header at an offset of a chunk, 0 in an IPv6 header."""
+    return data[network + 4] << 8 | data[network + 5] if data[network] >> 4 == 4 else 0
 
 
 def _path(number: int) -> bytes:

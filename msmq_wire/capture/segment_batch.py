@@ -16,7 +16,7 @@ import numpy as np
 
 from msmq_wire.capture.batch_builder import BatchBuilder
 from msmq_wire.capture.index import Array, Chunk, rows_at
-from msmq_wire.capture.regular_frames import RegularFrames
+from msmq_wire.capture.regular_frames import RegularFrames, hop_limit_at, ident_at
 from msmq_wire.reassembly.bulk import Connections, PacketChain, Payloads, Runs, credible, gather, group
 from msmq_wire.reassembly.packet_framer import MAX_PENDING
 from msmq_wire.reassembly.tail import SEGMENT_COST, TAIL_BYTES, TAIL_RUNS
@@ -116,9 +116,9 @@ class SegmentBatch:
         self._index = regular.index[order]
         self._seq, self._ack, self._size = regular.seq[order], regular.ack[order], regular.size[order]
         self._flags, self._at = regular.flags[order], regular.at[order]
-        self._alone = (
-            (regular.cut[order] > 0) | (regular.source[order] == regular.target[order]) | (self._at < 0)
-        )
+        self._network, self._time = regular.network[order], self._chunk.time[self._index]
+        alone = (regular.cut > 0) | (regular.source == regular.target) | (regular.window == 0)
+        self._alone = alone[order] | (self._at < 0)
 
     def _choose(self, connections: Connections) -> Array | None:
         """Return which connections are followed, or may be from here on; None when that is uncertain.
@@ -346,19 +346,29 @@ class SegmentBatch:
 
     def _segment(self, cursor: _Cursor) -> TcpSegment:
         """The segment at the place of a cursor, from its columns."""
-        row, reverse, seq, ack, flags, at, size, cut, frame, time = self._rows[cursor.place].tolist()
+        row, reverse, seq, ack, flags, at, size, cut, frame, time, window, network = self._rows[
+            cursor.place
+        ].tolist()
         src, sport, dst, dport = cursor.endpoints
         if reverse:
             src, sport, dst, dport = dst, dport, src, sport
-        payload, path = bytes(self._chunk.data[at : at + size]), self._regular.path_at(row)
-        return TcpSegment(src, sport, dst, dport, seq, ack, flags, payload, frame, time, cut, path)
+        data, path = self._chunk.data, self._regular.path_at(row)
+        payload, hop_limit, ident = (
+            bytes(data[at : at + size]),
+            hop_limit_at(data, network),
+            ident_at(data, network),
+        )
+        return TcpSegment(
+            src, sport, dst, dport, seq, ack, flags, payload, frame, time, cut, path, window, hop_limit, ident
+        )
 
     @cached_property
     def _rows(self) -> Array:
         """The columns by place as rows, for segments that are taken one by one."""
         chunk, order, reverse = self._chunk, self._connections.order, self._connections.reverse
         tcp = (self._seq, self._ack, self._flags, self._at, self._size, self._regular.cut[order])
-        columns = (order, reverse, *tcp, chunk.numbers[self._index], chunk.time[self._index])
+        frame = (chunk.numbers[self._index], self._time, self._regular.window[order], self._network)
+        columns = (order, reverse, *tcp, *frame)
         return np.stack(columns, axis=1, dtype=np.int64)
 
     def _leap(self, cursor: _Cursor) -> None:
@@ -375,7 +385,7 @@ class SegmentBatch:
 
     def _take_run(self, cursor: _Cursor) -> bool:
         """Take the rest of a run at once; False when its segments do not follow what came before."""
-        runs, payloads, finder = self._runs, self._payloads, self._finder
+        runs, payloads, finder, data = self._runs, self._payloads, self._finder, self._chunk.data
         place, stop = cursor.place, int(runs.start[cursor.run + 1])
         if stop - place < _FEW_SEGMENTS or runs.control[place]:
             return False
@@ -407,12 +417,16 @@ class SegmentBatch:
         for acks, (flow, first, last) in zip(runs.acks, sides, strict=True):
             ack = int(np.searchsorted(acks, stop)) - 1
             if ack >= 0 and acks[ack] >= place:
-                flow.acked = int(self._ack[acks[ack]])
+                at = int(acks[ack])
+                flow.acked, flow.heard_at = int(self._ack[at]), int(self._time[at])
+                flow.hop_limit = hop_limit_at(data, int(self._network[at]))
             if first < last:
+                at = int(payloads.place[last - 1])
+                flow.sent_at, flow.ident = int(self._time[at]), ident_at(data, int(self._network[at]))
                 self._deliver(flow, first, last)
         connection = there.connection
         index = int(self._index[stop - 1])
-        connection.frame, connection.time = int(self._chunk.numbers[index]), int(self._chunk.time[index])
+        connection.frame, connection.time = int(self._chunk.numbers[index]), int(self._time[stop - 1])
         self._push(stop - 1, (connection, (0, 0)))
         finder.count(cursor.endpoints, stop - place)
         cursor.place, cursor.low, cursor.high = stop, low, high
@@ -462,7 +476,7 @@ class SegmentBatch:
             if wanted:
                 end = min(end, at + wanted)
             index = int(self._index[payloads.place[part]])
-            data, time = bytes(payloads.data[at:end]), int(self._chunk.time[index])
+            data, time = bytes(payloads.data[at:end]), int(self._time[payloads.place[part]])
             found = finder.packets.feed(*key, data, int(self._chunk.numbers[index]), time)
             builder.add(found, index)
             at = end

@@ -20,6 +20,7 @@ from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, SIGNATURE, VERSI
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _CONTROL = FIN | SYN | RST
+_PLAIN = _CONTROL | ACK
 _ROW_BITS = 20
 _ROWS = np.uint64((1 << _ROW_BITS) - 1)
 _MIX = ((0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F), (0xD6E8FEB86659FD93, 0xA0761D6478BD642F))
@@ -154,8 +155,8 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
 
     ``start`` is the first place of each run (ending with the number of places), ``low`` and ``high`` are the
     first payloads (`Payloads.place`) of direction 0 and 1 in it, ``of`` (one longer than there are
-    connections) the first run of each connection. ``acks`` are the places of acknowledgements, one array a
-    direction. ``control`` marks places that are for the reassembler alone.
+    connections) the first run of each connection. ``acks`` are the other places, one array a direction:
+    all of them acknowledge. ``control`` marks places that are for the reassembler alone.
     """
 
     start: Array
@@ -178,7 +179,7 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
     ) -> Runs:
         """Find the runs; the arrays are by place, ``alone`` marks what is no plain segment."""
         reverse = connections.reverse
-        control = alone | (flags & _CONTROL != 0)
+        control = alone | (flags & _PLAIN != ACK)
         breaks = control.copy()
         breaks[1:] |= control[:-1]
         breaks[connections.starts[:-1]] = True
@@ -188,14 +189,14 @@ class Runs(msgspec.Struct, frozen=True, eq=False):
             follows = seq[here] == seq[before] + size[before].astype(np.uint32)
             breaks[here[~follows & (number[here] == number[before])]] = True
         start = np.flatnonzero(breaks)
-        acks = flags & ACK != 0
         split = len(payload_places[0])
+        plain = ~control
         return cls(
             start=np.append(start, len(reverse)),
             low=np.append(np.searchsorted(payload_places[0], start), split),
             high=np.append(np.searchsorted(payload_places[1], start), len(payload_places[1])) + split,
             of=np.searchsorted(start, connections.starts),
-            acks=(np.flatnonzero(acks & ~reverse), np.flatnonzero(acks & reverse)),
+            acks=(np.flatnonzero(plain & ~reverse), np.flatnonzero(plain & reverse)),
             control=control,
         )
 

@@ -45,8 +45,8 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
+from msmq_wire.reassembly.tcp_evidence import COPY_TIME
 from msmq_wire.reassembly.tcp_flow import (
-    COPY_TIME,
     MASK,
     START_REACH,
     TAIL_TOTAL,
@@ -56,8 +56,10 @@ from msmq_wire.reassembly.tcp_flow import (
     Shared,
     signed,
 )
+from msmq_wire.reassembly.tcp_observer import evidence_of, heard, observe, observe_reset
 
 _CONTROL = FIN | SYN | RST
+_PLAIN = _CONTROL | ACK
 _BARE = 1 << 32  # equals no sequence number
 
 
@@ -105,6 +107,7 @@ class TcpReassembler:
     Direction 0 goes from the endpoint that sent the SYN; mid-stream from the endpoint whose port is not in
     ``server_ports`` when exactly one is, or else from the first endpoint seen.
 
+    ``open_ends`` are the ``capture_end`` steps after ``finish`` or `ends`, which do not give them.
     ``ignored`` counts segments that no event shows: ``out_of_window``, ``after_rst``, ``after_close``,
     ``after_fin``, ``before_start``, ``probe``, ``unconfirmed_syn``; ``unread`` counts the payload bytes in
     them that were not delivered before. No segment makes ``feed`` raise.
@@ -130,6 +133,7 @@ class TcpReassembler:
         self._connections: OrderedDict[int, Connection] = OrderedDict()  # least recently fed first
         self._latest: Connection | None = None
         self._gone: OrderedDict[int, tuple[Endpoints, bytes, bool]] = OrderedDict()
+        self.open_ends: list[StreamEvent] = []
 
     @property
     def ignored(self) -> Counter[str]:
@@ -200,15 +204,18 @@ class TcpReassembler:
             if connection is not self._latest:
                 self._connections.move_to_end(connection.stream)
                 self._latest = connection
+            connection.before = connection.time
             connection.frame, connection.time = segment.frame, segment.time
-            if flow.expected >= 0 and not segment.flags & _CONTROL and not segment.cut:
+            plain = flow.expected >= 0 and segment.flags & _PLAIN == ACK and segment.window != 0
+            if plain and not segment.cut:
                 payload = segment.payload
                 if not payload or segment.seq == flow.expected:
-                    if segment.flags & ACK:
-                        flow.acked = segment.ack
-                        if segment.ack != flow.peer.expected and flow.peer.runs_ahead:
-                            self._acknowledge(flow, segment, events)
+                    flow.acked = segment.ack
+                    flow.heard_at, flow.hop_limit = segment.time, segment.hop_limit
+                    if segment.ack != flow.peer.expected and flow.peer.runs_ahead:
+                        self._acknowledge(flow, segment, events)
                     if payload:
+                        flow.sent_at, flow.ident = segment.time, segment.ident
                         flow.expected = (segment.seq + len(payload)) & MASK
                         flow.deliver(payload, segment.frame, segment.time, events)
                         if self._shared.tail > TAIL_TOTAL:
@@ -248,6 +255,10 @@ class TcpReassembler:
         for connection in list(self._connections.values()):
             events: list[TcpEvent] = []
             self._forget(connection, connection.frame, connection.time, events)
+            evidence = None if connection.closed else evidence_of(connection)
+            if evidence is not None:
+                stream, frame, time = connection.stream, connection.frame, connection.time
+                self.open_ends.append(StreamEvent(stream, "capture_end", 0, frame, time, evidence))
             yield events
 
     def _feed_slowly(self, flow: Flow | None, segment: TcpSegment, events: list[TcpEvent]) -> Flow:
@@ -275,6 +286,7 @@ class TcpReassembler:
             if carries:
                 self._ignore("after_rst" if connection.reset else "after_close", flow, segment)
             return flow
+        observe(flow, segment)
         if flags & RST:
             self._reset(flow, segment, events)
         elif not flags & SYN or self._handshake(flow, segment, events):
@@ -343,6 +355,7 @@ class TcpReassembler:
                 return True
             _tell(flow, "syn_retransmission", segment, events)
             return True
+        heard(flow, segment)
         _tell(flow, "syn_ack" if ack else "syn", segment, events)
         flow.syn_acked = ack
         flow.isn = segment.seq & MASK
@@ -370,6 +383,7 @@ class TcpReassembler:
             _tell(flow, "unseen", segment, events)
 
     def _reset(self, flow: Flow, segment: TcpSegment, events: list[TcpEvent]) -> None:
+        observe_reset(flow, segment)
         if (flow.started or flow.pieces) and abs(flow.position(segment.seq) - flow.next) > WINDOW:
             self.ignored["out_of_window"] += 1
             return
@@ -432,8 +446,14 @@ def _expected(flow: Flow) -> int:
         return -1
     if not connection.established and (peer.started or not flow.started):
         return -1
+    if flow.evidence is not None and flow.evidence.closed_since is not None:
+        return -1
+    if peer.evidence is not None and peer.evidence.unanswered:
+        return -1
     return ((flow.seq0 or 0) + flow.next) & MASK if flow.started else _BARE
 
 
 def _tell(flow: Flow, kind: Kind, segment: TcpSegment, events: list[TcpEvent]) -> None:
-    events.append(StreamEvent(flow.connection.stream, kind, flow.direction, segment.frame, segment.time))
+    connection = flow.connection
+    evidence = evidence_of(connection) if kind in ("closed", "evicted") else None
+    events.append(StreamEvent(connection.stream, kind, flow.direction, segment.frame, segment.time, evidence))

@@ -6,6 +6,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from msmq_wire.reassembly.tcp_evidence import TcpEvidence
+
 FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 
 Endpoints: TypeAlias = tuple[bytes, int, bytes, int]
@@ -24,6 +26,7 @@ Kind: TypeAlias = Literal[
     "evicted",
     "bare_ack",
     "unseen",
+    "capture_end",
 ]
 
 
@@ -32,7 +35,9 @@ class TcpSegment(msgspec.Struct, frozen=True, gc=False):
 
     ``cut`` counts payload bytes that were on the wire after ``payload`` but not captured (snap length).
     ``frame`` is 1-based, ``time`` is nanoseconds since the epoch, UTC. ``path`` says what it was captured in,
-    as `msmq_wire.reassembly.encapsulation` has it. Source: RFC 9293 3.1.
+    as `msmq_wire.reassembly.encapsulation` has it. ``window`` is the number in the header, before its scale,
+    -1 where it is unknown. ``hop_limit`` (TTL) and ``ident`` are those of the IP header, 0 where unknown, as
+    the identification is with IPv6. Source: RFC 9293 3.1.
     """
 
     src: bytes
@@ -47,6 +52,9 @@ class TcpSegment(msgspec.Struct, frozen=True, gc=False):
     time: int
     cut: int = 0
     path: bytes = b""
+    window: int = -1
+    hop_limit: int = 0
+    ident: int = 0
 
 
 class StreamBytes(msgspec.Struct, frozen=True, gc=False):
@@ -93,13 +101,18 @@ class StreamConflict(msgspec.Struct, frozen=True, gc=False):
 
 
 class StreamEvent(msgspec.Struct, frozen=True, gc=False):
-    """A step in the life of a connection; ``fin`` comes after the last byte of its direction."""
+    """A step in the life of a connection; ``fin`` comes after the last byte of its direction.
+
+    ``closed``, ``evicted`` and ``capture_end`` have what the segments showed of the network, None where
+    nothing was odd; ``capture_end`` is of connections that are open then and showed something.
+    """
 
     stream: int
     kind: Kind
     direction: Direction
     frame: int
     time: int
+    evidence: TcpEvidence | None = None
 
 
 TcpEvent: TypeAlias = StreamBytes | StreamGap | StreamConflict | StreamEvent

@@ -26,6 +26,7 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
+from msmq_wire.reassembly.tcp_evidence import ResetEvidence, SideEvidence
 
 MASK = 0xFFFFFFFF
 _HALF = 1 << 31
@@ -37,8 +38,6 @@ START_SEGMENTS = 4
 _CONFLICTS = 16
 LOSS_SEGMENTS = 8
 TAIL_TOTAL = 1 << 24
-COPY_TIME = 10_000_000
-"""Nanoseconds within which a SYN that comes again is the same frame, captured twice."""
 
 
 class _Piece(NamedTuple):
@@ -84,9 +83,10 @@ class Flow:
     """One direction. A position counts from offset 0, or before the start from the first segment seen."""
 
     __slots__ = (
-        "acked", "candidate", "conflicts", "connection", "cost", "direction", "expected", "fin", "fin_told",
-        "heard", "held", "isn", "latest",
-        "mark", "next", "peer", "pieces", "seq0", "shared", "started", "syn_acked", "syn_time", "tail",
+        "acked", "candidate", "conflicts", "connection", "cost", "direction", "evidence", "expected", "fin",
+        "fin_told", "heard", "heard_at", "held", "hop_limit", "hop_limits_vary", "ident", "isn", "latest",
+        "mark", "next", "peer", "pieces", "sent_at", "seq0", "shared", "started", "syn_acked", "syn_time",
+        "tail",
     )  # fmt: skip
 
     def __init__(self, connection: Connection, direction: Direction, shared: Shared) -> None:
@@ -115,6 +115,13 @@ class Flow:
         self.mark = 0  # position below which holes are lost once `held` later segments are pending
         self.held = 0
         self.tail = _NO_TAIL
+        # Of the latest segment, and of the latest one with data.
+        self.heard_at = 0
+        self.hop_limit = 0
+        self.hop_limits_vary = False
+        self.sent_at = 0
+        self.ident = 0
+        self.evidence: SideEvidence | None = None  # where something was odd
 
     def position(self, seq: int) -> int:
         """Return the position of a sequence number, taken as near as possible to the next byte."""
@@ -200,6 +207,7 @@ class Flow:
 
     def gap(self, length: int, reason: Reason, frame: int, time: int, events: list[TcpEvent]) -> None:
         stream = self.connection.stream
+        self.connection.lossy |= reason != "snaplen"
         events.append(StreamGap(stream, self.direction, self.next, length, reason, frame, time, self.latest))
         self.next += length
 
@@ -337,6 +345,7 @@ class Flow:
         if abs(signed(acked - seq)) > RESYNC_REACH:
             return False
         self.skip(self.top, "loss", frame, time, events)
+        self.connection.lossy = True
         stream = self.connection.stream
         events.append(StreamGap(stream, self.direction, self.next, None, "loss", frame, time, self.latest))
         self.seq0 = (seq - self.next) & MASK
@@ -450,8 +459,8 @@ class Connection:
     """
 
     __slots__ = (
-        "closed", "cost", "endpoints", "established", "flows", "frame", "path", "reset", "shared", "stream",
-        "time", "unseen", "waiting",
+        "before", "closed", "cost", "endpoints", "established", "flows", "frame", "lossy", "path", "reset",
+        "reset_evidence", "shared", "stream", "time", "unseen", "waiting",
     )  # fmt: skip
 
     def __init__(self, stream: int, endpoints: Endpoints, shared: Shared, path: bytes = b"") -> None:
@@ -464,6 +473,9 @@ class Connection:
         self.cost = 0  # of what is waiting
         self.frame = 0
         self.time = 0
+        self.before = 0  # the time of the segment before the latest one that was not plain
+        self.lossy = False  # whether frames of it were not captured
+        self.reset_evidence: ResetEvidence | None = None
         self.established = False
         self.closed = False
         self.reset = False

@@ -10,6 +10,8 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
 from msmq_wire.engines.codec import inspect
 from msmq_wire.reassembly.tcp import TcpReassembler
 from msmq_wire.reassembly.tcp_events import (
@@ -22,6 +24,7 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
+from msmq_wire.reassembly.tcp_evidence import TooBigEvidence
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, RPC_PORTS, endpoint
 from msmq_wire.records.networks import Networks, address_of
 from msmq_wire.records.other_ports import OtherPorts
@@ -234,7 +237,7 @@ class PacketFinder:
             path=path,
         )
 
-    def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> Sequence[Item]:
+    def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> Sequence[Record]:
         """Take an ICMP unreachable about a packet sent from and to ``original``."""
         src, sport, dst, dport = original
         if not self.ports & {sport, dport} and PING_PORT not in (sport, dport):
@@ -254,6 +257,22 @@ class PacketFinder:
             )
         ]
 
+    def too_big(self, original: Endpoints, router: bytes, mtu: int, frame: int, time: int) -> Sequence[Item]:
+        """Take an ICMP message by which a packet sent from and to ``original`` was too big for a link.
+
+        The link behind the ``router`` takes ``mtu`` bytes, 0 where that is not said.
+        """
+        items = self.unreachable(original, 0, frame, time)
+        return [
+            msgspec.structs.replace(
+                one,
+                event="packet_too_big",
+                reason=f"MTU {mtu}" if mtu else "MTU not said",
+                network=TooBigEvidence(router=router, mtu=mtu),
+            )
+            for one in items
+        ]
+
     def finish(self) -> Iterable[Item]:
         """Yield what was left open: the capture ends here."""
         for segment in self.networks.finish():
@@ -268,6 +287,9 @@ class PacketFinder:
         yield from self.packets.finish()
         for _, reader in sorted(self._opened.items()):
             yield from reader.finish()
+        # At the end, so that the ids of all other records stay as they are.
+        for event in self.tcp.open_ends:
+            yield self._open_end(event)
         self.others.finish()
 
     def lacks(self, dropped: int, filters: Iterable[str], cut: int, snapped: int) -> list[Record]:
@@ -400,6 +422,18 @@ class PacketFinder:
                 self._opened[content] = SrmpReader(**self._basis)
         return self._opened[content]
 
+    def _open_end(self, event: StreamEvent) -> Record:
+        """What the segments of a connection showed that goes on: no frame, but all of them."""
+        src, dst = self.names(event.stream, event.direction)
+        return self._record(
+            type="tcp_stream",
+            event=event.kind,
+            src=src,
+            dst=dst,
+            stream=event.stream,
+            network=event.evidence,
+        )
+
     def _step(self, event: StreamEvent) -> list[Item]:
         records: list[Item] = []
         ended = event.kind in ("closed", "evicted")
@@ -411,6 +445,7 @@ class PacketFinder:
         elif ended:
             records += self._readers.pop(event.stream, self.packets).end(event.stream)
         src, dst = self.names(event.stream, event.direction)
+        evidence = event.evidence
         records.append(
             self._record(
                 type="tcp_stream",
@@ -420,6 +455,7 @@ class PacketFinder:
                 src=src,
                 dst=dst,
                 stream=event.stream,
+                network=None if evidence is None else evidence.seen_from(event.direction),
             )
         )
         if ended:

@@ -9,6 +9,7 @@ import msgspec
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
+from msmq_wire.reassembly.tcp_evidence import TcpEvidence, TooBigEvidence
 from msmq_wire.records.endpoint import proxied
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.representation import label_text, line, shortened
@@ -66,6 +67,7 @@ class Record(msgspec.Struct, Generic[_PacketT_co], frozen=True, kw_only=True, gc
     ``event`` names the step of a ``tcp_stream``. ``how`` says of the message in an answer whether it was
     ``received`` or ``peeked``, ``read`` where its call does not. ``path`` says what it was captured in,
     and whose its connection is by a PROXY header, as `msmq_wire.reassembly.encapsulation` has it.
+    ``network`` is what a ``tcp_stream`` shows of the network; side 0 of a `TcpEvidence` is ``src``.
 
     What was found at rest has a ``grade``, the offset in its file as ``offset``, all places where the same
     bytes lie in ``locations``, and neither frames nor a time; ``reason`` says why it is not whole.
@@ -95,6 +97,7 @@ class Record(msgspec.Struct, Generic[_PacketT_co], frozen=True, kw_only=True, gc
     grade: Annotated[Grade | None, PUBLIC] = None
     locations: tuple[FileLocation, ...] = ()
     path: Annotated[bytes, Private("host", "captured_in")] = b""
+    network: TcpEvidence | TooBigEvidence | None = None
 
     def __repr__(self) -> str:
         queue, label = getattr(self.packet, "queue_and_label", ("", ""))

@@ -107,7 +107,7 @@ class Visibility:
 
     def feed(self, record: Record) -> None:
         """Take the next record; what lies at rest tells nothing of a connection."""
-        if record.grade is not None or record.parent is not None:
+        if record.grade is not None or record.parent is not None or record.event == "capture_end":
             return
         if is_file_error(record):
             self.broken.append(record.reason or "")

@@ -31,7 +31,7 @@ _IN_FLIGHT = 5 * SECOND
 """Nanoseconds after which a call that was in flight is taken to have ended."""
 _MOST_DOUBTS = 1024
 _MOST_STREAMS = 1 << 16
-_BEGINS = ("syn", "syn_ack", "established", "proxied")
+_HARMLESS = ("syn", "syn_ack", "established", "proxied", "packet_too_big", "capture_end")
 
 
 class Replayer:
@@ -85,7 +85,7 @@ class Replayer:
             found += self._com.feed(record)
         elif record.type == "rpc_bind":
             self._bound(record)
-        elif record.type == "gap" or (record.type == "tcp_stream" and record.event not in _BEGINS):
+        elif record.type == "gap" or (record.type == "tcp_stream" and record.event not in _HARMLESS):
             self._lost(record)
         found += self._rules.of(record.id)
         if record.time is not None:

@@ -19,6 +19,8 @@ from msmq_wire.sessions.exchange import SessionExchange
 from msmq_wire.sessions.followed_message import FollowedMessage, moment_of
 from msmq_wire.sessions.listener import SessionListener
 from msmq_wire.sessions.moment import Moment
+from msmq_wire.sessions.network_evidence import NetworkEvidence
+from msmq_wire.sessions.network_steps import with_step
 from msmq_wire.sessions.sequence import EMPTY_DIRECTIONS, SentSequence
 from msmq_wire.sessions.session import (
     ClosedBy,
@@ -41,8 +43,9 @@ _TCP = 1150
 _TALK = 1900
 _WAITING = 300
 _NOTE = 300
+NETWORK = 1500
 """Bytes of a connection, of what its two sides sent, of a packet that waits for its acknowledgment or to be
-stored, and of a note."""
+stored, of a note, and of what is known of the network."""
 _Pair: TypeAlias = tuple[Moment | None, Moment | None]
 _NEITHER: _Pair = (None, None)
 _COUNTS = ("sent_count", "recoverable_count")
@@ -65,7 +68,7 @@ class Conversation:
     __slots__ = (
         "_again", "_messages", "_noted", "_sequences", "capture", "certain", "client",
         "client_queue_manager", "close", "closed_by",
-        "closer", "establish", "exchange", "first", "last", "last_syn", "number", "opened",
+        "closer", "establish", "exchange", "first", "last", "last_syn", "network", "number", "opened",
         "operating_system",
         "parameters", "parameters_at", "ping", "previous", "proxied", "refused_by", "refused_tcp", "replaced",
         "requested", "server", "server_queue_manager", "started", "stream", "syn", "syn_ack",
@@ -112,6 +115,7 @@ class Conversation:
         self.previous: int | None = None
         self.replaced: Moment | None = None
         self.ping: PingExchange | None = None
+        self.network: NetworkEvidence | None = None
         self._noted: dict[tuple[NoteKind, int], SessionNote] = {}
         self._again: Counter[tuple[NoteKind, int]] | None = None
         self.certain = started
@@ -139,7 +143,7 @@ class Conversation:
     @property
     def size(self) -> int:
         """Bytes that it takes."""
-        size = _TCP + _NOTE * len(self._noted)
+        size = _TCP + _NOTE * len(self._noted) + NETWORK * (self.network is not None)
         return size if self._sequences is None else size + _TALK + _WAITING * self.held
 
     def overlook(self) -> None:
@@ -180,6 +184,10 @@ class Conversation:
                     self.close, self.closed_by = self.close or moment, "unreachable"
             case "evicted":
                 self.closed_by = self.closed_by or "silent"
+
+    def learns(self, record: Record) -> None:
+        """Take what a step of the TCP connection, or an ICMP message about it, shows of the network."""
+        self.network = with_step(self.network, record, self.direction(record))
 
     def _ends(self, by: ClosedBy, direction: int, moment: Moment) -> None:
         if self.close is None:
@@ -402,14 +410,22 @@ class Conversation:
         empty = EMPTY_DIRECTIONS[self.started]
         first, second = self._sequences or (None, None)
         directions = (first.finish() if first else empty, second.finish() if second else empty)
-        closed_by = self.closed_by
+        closed_by, network = self.closed_by, self.network
         if closed_by is None and self.replaced is not None and self.last.record < self.replaced.record:
             closed_by = "silent"
-        if closed_by is None and self.syn is not None and self.syn_ack is None and not self._talked:
+        if (
+            closed_by in (None, "silent")
+            and self.syn is not None
+            and self.syn_ack is None
+            and not self._talked
+        ):
             since = self.syn.time
             waited = now is not None and since is not None and now - since >= _QUIET
             if self.syn_retransmissions or waited:
                 closed_by = "silent"
+                network = msgspec.structs.replace(
+                    network or NetworkEvidence(), unanswered_syns=1 + self.syn_retransmissions
+                )
         certain = self.certain
         again = self._again or Counter()
         flags = self.operating_system
@@ -452,6 +468,7 @@ class Conversation:
                 msgspec.structs.replace(note, count=1 + again[kind], certain=note.certain and certain)
                 for kind, note in self._noted.items()
             ),
+            network=network,
             certain=certain,
         )
         reason = close_reason(session)

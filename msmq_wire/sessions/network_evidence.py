@@ -6,13 +6,13 @@ itself lost frames of the connection, ``certain`` is False: then nothing here ac
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated
 
 import msgspec
 
+from msmq_wire.reassembly.tcp_evidence import ForgedBy
 from msmq_wire.sessions.moment import Moment
-
-ForgedBy: TypeAlias = Literal["hop_limit", "sequence_number"]
+from msmq_wire.wire.private import HOST
 
 
 class SentEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -60,9 +60,10 @@ class ConnectionReset(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     nanoseconds since the segment of the connection before it. ``hop_limit`` is that of the reset,
     ``usual_hop_limit`` that of the segment of this side before it; None where unknown.
 
-    ``forged_by`` says why somebody between the two sides sent it: its hop limit is another one
-    (``hop_limit``), or its sequence number is outside of the connection (``sequence_number``). None: nothing
-    speaks against the side itself, which is no proof.
+    ``forged_by`` says why somebody else than this side seems to have sent it: its hop limit is another one
+    than all that this side had (``hop_limit``), or its sequence number is outside of the connection
+    (``sequence_number``: a guess, or left from an earlier connection of the same ports). None: nothing speaks
+    against the side itself, which is no proof.
     """
 
     at: Moment
@@ -81,7 +82,7 @@ class PacketTooBig(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     direction: int
-    router: str
+    router: Annotated[str, HOST]
     mtu: int | None
     count: int
     first: Moment

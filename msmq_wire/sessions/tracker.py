@@ -12,10 +12,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msmq_wire.reassembly.tcp_evidence import TooBigEvidence
 from msmq_wire.records.endpoint import AT_MSMQ, host_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.sessions.budget import Budget
-from msmq_wire.sessions.conversation import Conversation
+from msmq_wire.sessions.conversation import NETWORK, Conversation
 from msmq_wire.sessions.discoveries import DISCOVERY_PACKETS, DiscoveryTracker
 from msmq_wire.sessions.followed_message import FollowedMessage, Sight, is_whole, moment_of
 from msmq_wire.sessions.listener import SessionListener
@@ -225,6 +226,11 @@ class SessionTracker:
             return self._unreachable(record)
         key = (record.capture, record.stream)
         conversation = self._open.get(key)
+        if event == "capture_end":
+            # Nothing happens there: the connection goes on.
+            if conversation is not None:
+                conversation.learns(record)
+            return conversation
         if conversation is None:
             if event in ("closed", "evicted"):
                 self._others.pop(key, None)
@@ -235,6 +241,7 @@ class SessionTracker:
                 self._wait(key, record)
                 return None
         conversation.tcp(event, conversation.direction(record), moment_of(record))
+        conversation.learns(record)
         if event in ("closed", "evicted"):
             self._end(key)
         return conversation
@@ -248,6 +255,12 @@ class SessionTracker:
             self._others.popitem(last=False)
 
     def _unreachable(self, record: Record) -> Conversation | None:
+        if isinstance(record.network, TooBigEvidence):
+            src, dst = record.src or "", record.dst or ""
+            about = self._latest.get((src, dst)) or self._latest.get((dst, src))
+            if about is not None:
+                about.learns(record)
+            return about
         if self.pings.unreachable(record):
             return None
         conversation = self._latest.get((record.src or "", record.dst or ""))
@@ -357,7 +370,8 @@ def _size(session: Session) -> int:
         *(one.first_message for one in session.directions), *(one.last_ack for one in session.directions),
     )  # fmt: skip
     count = sum(one is not None for one in moments)
-    return _ENDED + _MOMENT * count + _NAME * names + _NOTE * len(session.notes)
+    network = NETWORK * (session.network is not None)
+    return _ENDED + _MOMENT * count + _NAME * names + _NOTE * len(session.notes) + network
 
 
 def _ends(record: Record) -> tuple[str, ...]:

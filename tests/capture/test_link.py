@@ -123,7 +123,7 @@ def test_what_a_frame_carries_says_its_vlans_and_nothing_of_their_priority(heade
     assert read(1, before + IP4[:6] + b"\x20" + IP4[7:]) == fragment
     tcp = bytes.fromhex("0400 0709 00000001 00000002 5010 2000 0000 0000") + b"LIOR"
     data = before + IP4[:2] + b"\0\x2c" + IP4[4:9] + b"\6" + IP4[10:20] + tcp
-    expected = TcpSegment(A4, 1024, B4, 1801, 1, 2, 16, b"LIOR", 1, 5, path=path)
+    expected = TcpSegment(A4, 1024, B4, 1801, 1, 2, 16, b"LIOR", 1, 5, 0, path, 8192, IP4[8], 7)
     assert read(1, data) == expected
     assert dissect(Frame(1, 5, 1, data, len(data), 0, 3, 1)) == [
         msgspec.structs.replace(expected, path=b"i\0\0\0\3" + path)

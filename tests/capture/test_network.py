@@ -49,8 +49,13 @@ def read(data: bytes, *, length: int | None = None, link_type: int = RAW) -> obj
     return values[0]
 
 
-def segment(payload: bytes = b"LIOR", src: bytes = A4, dst: bytes = B4, cut: int = 0) -> TcpSegment:
-    return TcpSegment(src, 1801, dst, 1025, 0x01020304, 0x05060708, 0x18, payload, 3, 99, cut)
+def segment(
+    payload: bytes = b"LIOR", src: bytes = A4, dst: bytes = B4, cut: int = 0, *, plain: bool = True
+) -> TcpSegment:
+    """The segment read; only of one that is ``plain``, right behind an IP header, more is known of that."""
+    header = (64, 7 if len(src) == 4 else 0) if plain else (0, 0)
+    fields = (src, 1801, dst, 1025, 0x01020304, 0x05060708, 0x18, payload, 3, 99, cut)
+    return TcpSegment(*fields, b"", 8192, *header)
 
 
 def test_a_tcp_segment_over_ipv4_and_ipv6() -> None:
@@ -95,8 +100,8 @@ def test_fragments_are_handed_on_and_read_once_put_together() -> None:
     last = read(ip4(6, TCP[16:], fragment=0x0002))
     assert first == IpFragment(A4, B4, 6, 7, 0, True, TCP[:16], 3, 99)
     assert last == IpFragment(A4, B4, 6, 7, 16, False, TCP[16:], 3, 99)
-    assert transport(6, A4, B4, TCP, 3, 99) == [segment()]
-    assert transport(6, A4, B4, TCP, 3, 99, 5) == [segment(cut=5)]
+    assert transport(6, A4, B4, TCP, 3, 99) == [segment(plain=False)]
+    assert transport(6, A4, B4, TCP, 3, 99, 5) == [segment(cut=5, plain=False)]
     assert transport(4, A4, B4, ip6(6, TCP), 3, 99) == [Skipped("IP version 6 in IPv4")]
     assert transport(47, A4, B4, bytes.fromhex("00000800") + ip4(6, TCP), 3, 99) == [segment()]
 
@@ -107,7 +112,7 @@ def test_ipv6_fragments_carry_their_own_next_header() -> None:
     last = ip6(44, bytes.fromhex("0600 0010 0000abcd") + b"xy")
     assert read(last) == IpFragment(A6, B6, 6, 0xABCD, 16, False, b"xy", 3, 99)
     options = bytes.fromhex("0600000000000000")
-    assert transport(60, A6, B6, options + TCP, 3, 99) == [segment(src=A6, dst=B6)]
+    assert transport(60, A6, B6, options + TCP, 3, 99) == [segment(src=A6, dst=B6, plain=False)]
 
 
 def test_a_fragment_with_a_hole_is_not_handed_on() -> None:
@@ -117,7 +122,8 @@ def test_a_fragment_with_a_hole_is_not_handed_on() -> None:
 
 
 def test_an_atomic_ipv6_fragment_is_a_whole_packet() -> None:
-    assert read(ip6(44, bytes.fromhex("0600 0000 0000abcd") + TCP)) == segment(src=A6, dst=B6)
+    expected = segment(src=A6, dst=B6, plain=False)
+    assert read(ip6(44, bytes.fromhex("0600 0000 0000abcd") + TCP)) == expected
 
 
 def test_extension_headers_are_stepped_over() -> None:
@@ -126,8 +132,8 @@ def test_extension_headers_are_stepped_over() -> None:
     destination = bytes.fromhex("3300" + "00" * 6)
     authentication = bytes.fromhex("0604" + "00" * 22)
     chain = hop_by_hop + routing + destination + authentication
-    assert read(ip6(0, chain + TCP)) == segment(src=A6, dst=B6)
-    assert read(ip4(51, authentication + TCP)) == segment()
+    assert read(ip6(0, chain + TCP)) == segment(src=A6, dst=B6, plain=False)
+    assert read(ip4(51, authentication + TCP)) == segment(plain=False)
     assert read(ip6(0, hop_by_hop[:7])) == Skipped("cut before the transport header")
     assert read(ip6(0, bytes.fromhex("0000000000000000") * 8000, length=64000)) == Skipped(
         "cut before the transport header"
@@ -363,4 +369,4 @@ def test_tunnels_built_by_an_independent_implementation_are_read() -> None:
     ):
         value = read(bytes(packet), link_type=1)
         assert isinstance(value, TcpSegment), packet.summary()
-        assert replace(value, path=b"") == segment(), packet.summary()
+        assert replace(value, path=b"", ident=7) == segment(), packet.summary()

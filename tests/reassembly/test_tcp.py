@@ -26,6 +26,7 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
+from msmq_wire.reassembly.tcp_evidence import ResetEvidence, SideEvidence, Sighting, TcpEvidence
 from tests.effort import examples
 
 CLIENT, SERVER = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])
@@ -61,6 +62,15 @@ class Wire:
     def acknowledge(self, offset: int) -> list[TcpEvent]:
         """The server's bare acknowledgement of client bytes below an offset."""
         return self.send(ACK, PEER_ISN + 1, ack=ISN + 1 + offset, server=True)
+
+
+def reset_of(side: int, frame: int, time: int) -> TcpEvidence:
+    """A reset after a hole, by whom the time between two frames tells nothing more."""
+    reset = ResetEvidence(
+        at=Sighting(frame, time), side=side, idle=10, hop_limit=None, usual_hop_limit=None, forged_by=None
+    )
+    holed = SideEvidence(holes=1, unacknowledged=4)
+    return TcpEvidence(sides=(holed, SideEvidence()), reset=reset, lossy=True)
 
 
 def opened(**limits: Any) -> Wire:
@@ -703,7 +713,7 @@ def test_a_reset_delivers_what_is_pending_and_what_follows_it_is_counted() -> No
         StreamGap(0, 0, 0, 2, "loss", 4, 40),
         StreamBytes(0, 0, 2, b"cd", 4, 40),
         StreamEvent(0, "rst", 0, 5, 50),
-        StreamEvent(0, "closed", 0, 5, 50),
+        StreamEvent(0, "closed", 0, 5, 50, reset_of(0, 5, 50)),
     ]
     assert wire.data(4, b"ef") == []
     assert wire.tcp.ignored == {"after_rst": 1}

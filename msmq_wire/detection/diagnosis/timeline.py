@@ -269,6 +269,7 @@ _EVENTS = {
     "syn_retransmission": "SYN again",
     "conflict": "bytes sent again with other content",
     "icmp_unreachable": "ICMP unreachable",
+    "packet_too_big": "ICMP: packet too big",
     "proxied": "PROXY header",
 }
 
@@ -278,7 +279,7 @@ def _of(record: Record) -> tuple[str, str]:
     packet, type_ = record.packet, record.type
     if type_ == "tcp_stream":
         event = record.event or ""
-        quiet = ("established", "closed", "evicted", "start_midstream")
+        quiet = ("established", "closed", "evicted", "start_midstream", "capture_end")
         return ("", "") if event in quiet else (_EVENTS.get(event, event.replace("_", " ")), "")
     if type_ == "gap":
         known = "bytes" if record.missing is None else f"{record.missing:,} bytes"

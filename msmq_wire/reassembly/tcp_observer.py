@@ -1,0 +1,141 @@
+"""Looks at the segments that the short path of reassembly does not take, for what they show of the network.
+
+The rule kept here: nothing here changes what is delivered. A connection that keeps to the rules costs nothing
+but the time, the hop limit and the identification of the latest segment.
+"""
+
+from __future__ import annotations
+
+from msmq_wire.reassembly.tcp_events import ACK, FIN, PSH, RST, SYN, TcpSegment
+from msmq_wire.reassembly.tcp_evidence import (
+    COPY_TIME,
+    ForgedBy,
+    ResetEvidence,
+    SideEvidence,
+    Sighting,
+    TcpEvidence,
+    is_same_packet,
+)
+from msmq_wire.reassembly.tcp_flow import RESYNC_REACH, WINDOW, Connection, Flow
+
+
+def observe(flow: Flow, segment: TcpSegment) -> None:
+    """Take note of a segment that is about to be reassembled, other than the SYN of a connection."""
+    flags = segment.flags
+    if flags & (SYN | RST):
+        return
+    known = flow.started or bool(flow.pieces)
+    if known and abs(flow.position(segment.seq) - flow.next) > WINDOW:
+        return
+    peer, at = flow.peer, Sighting(segment.frame, segment.time)
+    if peer.evidence is not None:
+        peer.evidence.answered()
+    if segment.window == 0 and not flags & FIN:
+        _evidence(flow).window(0, at)
+    elif segment.window > 0 and flow.evidence is not None:
+        flow.evidence.window(segment.window, at)
+    carries = bool(segment.payload) or segment.cut > 0 or bool(flags & FIN)
+    if carries and known:
+        carries = _sent(flow, segment, at)
+    elif flags & ACK and peer.pieces and peer.started and peer.position(segment.ack) == peer.next:
+        _evidence(peer).asked += 1
+    if carries:
+        flow.sent_at, flow.ident = segment.time, segment.ident
+    heard(flow, segment)
+
+
+def heard(flow: Flow, segment: TcpSegment) -> None:
+    """Take note that a segment of this side was captured."""
+    if flow.hop_limit and segment.hop_limit and flow.hop_limit != segment.hop_limit:
+        flow.hop_limits_vary = True
+    flow.heard_at, flow.hop_limit = segment.time, segment.hop_limit
+
+
+def observe_reset(flow: Flow, segment: TcpSegment) -> None:
+    """Take note of a reset, also of one that fits nothing; the first that is forged is kept."""
+    connection = flow.connection
+    before = connection.reset_evidence
+    if not connection.established or (before is not None and before.forged_by is not None):
+        return
+    known = flow.started or bool(flow.pieces)
+    distance = abs(flow.position(segment.seq) - flow.next) if known else 0
+    hop_limit, usual = segment.hop_limit or None, flow.hop_limit or None
+    forged_by: ForgedBy | None = None
+    if distance > RESYNC_REACH:
+        forged_by = "sequence_number"
+    elif hop_limit and usual and hop_limit != usual and not flow.hop_limits_vary:
+        forged_by = "hop_limit"
+    connection.reset_evidence = ResetEvidence(
+        at=Sighting(segment.frame, segment.time),
+        side=flow.direction,
+        idle=max(0, segment.time - connection.before) if segment.time and connection.before else None,
+        hop_limit=hop_limit,
+        usual_hop_limit=usual,
+        forged_by=forged_by,
+    )
+
+
+def evidence_of(connection: Connection) -> TcpEvidence | None:
+    """What a connection showed that is over, or followed no longer; None for nothing."""
+    flows = connection.flows
+    odd = any(flow.evidence is not None and flow.evidence.is_odd for flow in flows)
+    if connection.reset_evidence is None and not odd:
+        return None
+    for flow in flows:
+        if flow.evidence is not None:
+            flow.evidence.measure(connection.time)
+            if flow.started and flow.peer.acked is not None:
+                flow.evidence.unacknowledged = max(0, flow.top - flow.received)
+    return TcpEvidence(
+        sides=(flows[0].evidence or SideEvidence(), flows[1].evidence or SideEvidence()),
+        reset=connection.reset_evidence,
+        lossy=connection.lossy or connection.unseen,
+    )
+
+
+def _evidence(flow: Flow) -> SideEvidence:
+    if flow.evidence is None:
+        flow.evidence = SideEvidence()
+    return flow.evidence
+
+
+def _sent(flow: Flow, segment: TcpSegment, at: Sighting) -> bool:
+    """Take note of data, or of a FIN, in a direction that has some; False for a frame captured twice."""
+    size = len(segment.payload) + max(0, segment.cut)
+    start, top = flow.position(segment.seq), flow.top
+    end = start + size
+    if size == 1 and end <= top and not segment.flags & PSH:
+        # A keep-alive probe.
+        return True
+    if not size:
+        again = flow.fin is not None and flow.fin.start == end
+    elif start < flow.next:
+        again = end > min(0, flow.next)
+    elif start >= top:
+        if start > top and flow.started:
+            _evidence(flow).holes += 1
+        again = False
+    else:
+        opened = flow.pieces[0].time
+        again = any(piece.start < end and start < piece.end for piece in flow.pieces)
+        asked = flow.evidence
+        if not again and asked is not None and asked.is_recovery(opened, segment.time):
+            asked.sent_again(at, recovers=True)
+    if not again:
+        return True
+    if _is_copy(flow, segment):
+        return False
+    evidence = _evidence(flow)
+    evidence.sent_again(at, recovers=False)
+    if flow.peer.heard:
+        evidence.unanswered_by(at, Sighting(flow.latest, flow.sent_at), flow.peer.heard_at)
+    return True
+
+
+def _is_copy(flow: Flow, segment: TcpSegment) -> bool:
+    """Whether a segment that comes again is a frame that was captured twice, as far as can be told."""
+    if not 0 <= segment.time - flow.sent_at <= COPY_TIME:
+        return False
+    same = is_same_packet(flow.ident, segment.ident)
+    # Who sends again this soon has heard from the other side, that something is missing.
+    return flow.peer.heard_at <= flow.sent_at if same is None else same
