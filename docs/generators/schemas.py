@@ -306,7 +306,10 @@ def _record() -> Json:
     reasons = [reason for part in get_args(HoleReason) for reason in (get_args(part) or (part,))]
     reasons += [reason for reason in (*GAP_REASONS, "dropped") if reason not in reasons]
     columns = {one.name: one for one in RECORD_COLUMNS}
-    choices = {"type": kinds, "event": [*get_args(Kind), "conflict", "icmp_unreachable", "proxied"]}
+    choices = {
+        "type": kinds,
+        "event": [*get_args(Kind), "conflict", "icmp_unreachable", "packet_too_big", "proxied"],
+    }
     for name in ("type", *_LEFT_OUT):
         known = choices.get(name, columns[name].choices)
         columns[name] = replace(columns[name], choices=tuple(known), optional=False)

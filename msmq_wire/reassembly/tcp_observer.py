@@ -100,17 +100,18 @@ def _evidence(flow: Flow) -> SideEvidence:
 
 
 def _sent(flow: Flow, segment: TcpSegment, at: Sighting) -> bool:
-    """Take note of data, or of a FIN, in a direction that has some; False for a frame captured twice."""
+    """Take note of data, or of a FIN, in a direction that has some; False where it is no new packet of data."""
     size = len(segment.payload) + max(0, segment.cut)
     start, top = flow.position(segment.seq), flow.top
     end = start + size
     if size == 1 and end <= top and not segment.flags & PSH:
         # A keep-alive probe.
-        return True
+        return False
     if not size:
         again = flow.fin is not None and flow.fin.start == end
     elif start < flow.next:
-        again = end > min(0, flow.next)
+        # One byte more than is new: it was sent before to probe a full receive window.
+        again = end > min(0, flow.next) and not start + 1 == flow.next < end
     elif start >= top:
         if start > top and flow.started:
             _evidence(flow).holes += 1

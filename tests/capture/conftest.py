@@ -12,6 +12,10 @@ import pytest
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 SIGNATURE = b"LIOR"
 MASK = 0xFFFFFFFF
+_FULL, _FAR = 150, 40
+"""Of so many segments one has a receive window of 0, and of so many packets one took another way."""
+_APART = 700_000
+"""Nanoseconds between two frames."""
 
 
 def packet(source: random.Random) -> bytes:
@@ -122,15 +126,19 @@ class Talk:
 
 def tcp(src: tuple[bytes, int], dst: tuple[bytes, int], segment: tuple[int, int, int, bytes]) -> bytes:
     flags, seq, ack, payload = segment
-    return struct.pack(">HHIIHHHH", src[1], dst[1], seq, ack, 5 << 12 | flags, 65535, 0, 0) + payload
+    window = 0 if zlib.crc32(struct.pack(">II", seq, ack)) % _FULL == 0 else 65535
+    return struct.pack(">HHIIHHHH", src[1], dst[1], seq, ack, 5 << 12 | flags, window, 0, 0) + payload
 
 
 def ip(source: random.Random, protocol: int, src: bytes, dst: bytes, payload: bytes) -> tuple[int, bytes]:
+    # A frame that is captured twice is the same packet, a segment that is sent again another one.
+    packet = zlib.crc32(payload) & 0xFFFF
+    hops = 63 if packet % _FAR == 0 else 64
     if len(src) == 16:
-        return 0x86DD, struct.pack(">IHBB16s16s", 6 << 28, len(payload), protocol, 64, src, dst) + payload
+        return 0x86DD, struct.pack(">IHBB16s16s", 6 << 28, len(payload), protocol, hops, src, dst) + payload
     options = b"\1" * (4 * source.choice((0, 0, 0, 1)))
     first, total = 0x45 + len(options) // 4, 20 + len(options) + len(payload)
-    header = struct.pack(">BBHHHBBH4s4s", first, 0, total, 7, 0x4000, 64, protocol, 0, src, dst)
+    header = struct.pack(">BBHHHBBH4s4s", first, 0, total, packet, 0x4000, hops, protocol, 0, src, dst)
     return 0x0800, header + options + payload
 
 
@@ -254,7 +262,9 @@ class Traffic:
         """The frames as a classic pcap file."""
         parts = [struct.pack(order + "IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 18, 1)]
         for number, frame in enumerate(self.frames()):
-            parts += (struct.pack(order + "IIII", 1_700_000_000, number, len(frame), len(frame)), frame)
+            second, nanosecond = divmod(number * _APART, 10**9)
+            times = 1_700_000_000 + second, nanosecond
+            parts += (struct.pack(order + "IIII", *times, len(frame), len(frame)), frame)
         return b"".join(parts)
 
 
