@@ -24,7 +24,7 @@ _REORDERED = 3 * MILLISECOND
 """So many acknowledgments of the byte before a hole ask for it, and one does where the hole is older."""
 
 
-class Sighting(msgspec.Struct, frozen=True, gc=False):
+class FrameTime(msgspec.Struct, frozen=True, gc=False):
     """A frame, 1-based, and its time in nanoseconds since 1970; time 0 is unknown."""
 
     frame: int
@@ -42,17 +42,17 @@ class SideEvidence(msgspec.Struct, gc=False):
     retransmissions: int = 0
     recovered: int = 0
     holes: int = 0
-    first_retransmission: Sighting | None = None
-    last_retransmission: Sighting | None = None
+    first_retransmission: FrameTime | None = None
+    last_retransmission: FrameTime | None = None
     unanswered: int = 0
-    unanswered_since: Sighting | None = None
+    unanswered_since: FrameTime | None = None
     unanswered_time: int | None = None
     idle_before: int | None = None
     unacknowledged: int = 0
     zero_windows: int = 0
     window_closings: int = 0
-    first_zero_window: Sighting | None = None
-    last_zero_window: Sighting | None = None
+    first_zero_window: FrameTime | None = None
+    last_zero_window: FrameTime | None = None
     longest_zero_window: int | None = None
     asked: int = 0
     closed_since: int | None = None
@@ -67,7 +67,7 @@ class SideEvidence(msgspec.Struct, gc=False):
         self.unanswered = 0
         self.unanswered_since = self.unanswered_time = self.idle_before = None
 
-    def sent_again(self, at: Sighting, *, recovers: bool) -> None:
+    def sent_again(self, at: FrameTime, *, recovers: bool) -> None:
         """Count a segment that was sent again; it ``recovers`` bytes that were not captured before."""
         if recovers:
             self.recovered += 1
@@ -76,7 +76,7 @@ class SideEvidence(msgspec.Struct, gc=False):
         self.first_retransmission = self.first_retransmission or at
         self.last_retransmission = at
 
-    def unanswered_by(self, at: Sighting, sent: Sighting, heard: int) -> None:
+    def unanswered_by(self, at: FrameTime, sent: FrameTime, heard: int) -> None:
         """Say that the other side, last ``heard`` then, sent nothing since the data that was ``sent``."""
         if self.unanswered_since is None:
             self.unanswered_since = sent
@@ -88,7 +88,7 @@ class SideEvidence(msgspec.Struct, gc=False):
         """Whether bytes for a hole that is there since ``opened`` were asked for, and sent again."""
         return self.asked >= _ASKED or (self.asked > 0 and time - opened >= _REORDERED)
 
-    def window(self, size: int, at: Sighting) -> None:
+    def window(self, size: int, at: FrameTime) -> None:
         """Take the receive window of a segment; its scale does not matter to whether it is 0."""
         if size:
             self.measure(at.time)
@@ -112,7 +112,7 @@ class SideEvidence(msgspec.Struct, gc=False):
 class ResetEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A reset: fields as in `msmq_wire.sessions.network_evidence.ConnectionReset`; side 0 is the first."""
 
-    at: Sighting
+    at: FrameTime
     side: int
     idle: int | None
     hop_limit: int | None

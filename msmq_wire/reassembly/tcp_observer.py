@@ -10,9 +10,9 @@ from msmq_wire.reassembly.tcp_events import ACK, FIN, PSH, RST, SYN, TcpSegment
 from msmq_wire.reassembly.tcp_evidence import (
     COPY_TIME,
     ForgedBy,
+    FrameTime,
     ResetEvidence,
     SideEvidence,
-    Sighting,
     TcpEvidence,
     is_same_packet,
 )
@@ -27,7 +27,7 @@ def observe(flow: Flow, segment: TcpSegment) -> None:
     known = flow.started or bool(flow.pieces)
     if known and abs(flow.position(segment.seq) - flow.next) > WINDOW:
         return
-    peer, at = flow.peer, Sighting(segment.frame, segment.time)
+    peer, at = flow.peer, FrameTime(segment.frame, segment.time)
     if peer.evidence is not None:
         peer.evidence.answered()
     if segment.window == 0 and not flags & FIN:
@@ -66,7 +66,7 @@ def observe_reset(flow: Flow, segment: TcpSegment) -> None:
     elif hop_limit and usual and hop_limit != usual and not flow.hop_limits_vary:
         forged_by = "hop_limit"
     connection.reset_evidence = ResetEvidence(
-        at=Sighting(segment.frame, segment.time),
+        at=FrameTime(segment.frame, segment.time),
         side=flow.direction,
         idle=max(0, segment.time - connection.before) if segment.time and connection.before else None,
         hop_limit=hop_limit,
@@ -99,8 +99,8 @@ def _evidence(flow: Flow) -> SideEvidence:
     return flow.evidence
 
 
-def _sent(flow: Flow, segment: TcpSegment, at: Sighting) -> bool:
-    """Take note of data, or of a FIN, in a direction that has some; False where it is no new packet of data."""
+def _sent(flow: Flow, segment: TcpSegment, at: FrameTime) -> bool:
+    """Take note of data, or of a FIN, in a direction that has some; False for a probe and for a copy."""
     size = len(segment.payload) + max(0, segment.cut)
     start, top = flow.position(segment.seq), flow.top
     end = start + size
@@ -129,7 +129,7 @@ def _sent(flow: Flow, segment: TcpSegment, at: Sighting) -> bool:
     evidence = _evidence(flow)
     evidence.sent_again(at, recovers=False)
     if flow.peer.heard:
-        evidence.unanswered_by(at, Sighting(flow.latest, flow.sent_at), flow.peer.heard_at)
+        evidence.unanswered_by(at, FrameTime(flow.latest, flow.sent_at), flow.peer.heard_at)
     return True
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.reassembly.tcp_evidence import (
+    FrameTime,
     ResetEvidence,
     SideEvidence,
-    Sighting,
     TcpEvidence,
     TooBigEvidence,
 )
@@ -48,7 +48,7 @@ def _with_tcp(network: NetworkEvidence, record: int, evidence: TcpEvidence) -> N
     )
 
 
-def _moment(record: int, at: Sighting | None) -> Moment | None:
+def _moment(record: int, at: FrameTime | None) -> Moment | None:
     return None if at is None else Moment(record, at.frame, at.time or None)
 
 

@@ -26,7 +26,7 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
-from msmq_wire.reassembly.tcp_evidence import ResetEvidence, SideEvidence, Sighting, TcpEvidence
+from msmq_wire.reassembly.tcp_evidence import FrameTime, ResetEvidence, SideEvidence, TcpEvidence
 from tests.effort import examples
 
 CLIENT, SERVER = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])
@@ -67,7 +67,7 @@ class Wire:
 def reset_of(side: int, frame: int, time: int) -> TcpEvidence:
     """A reset after a hole, by whom the time between two frames tells nothing more."""
     reset = ResetEvidence(
-        at=Sighting(frame, time), side=side, idle=10, hop_limit=None, usual_hop_limit=None, forged_by=None
+        at=FrameTime(frame, time), side=side, idle=10, hop_limit=None, usual_hop_limit=None, forged_by=None
     )
     holed = SideEvidence(holes=1, unacknowledged=4)
     return TcpEvidence(sides=(holed, SideEvidence()), reset=reset, lossy=True)
