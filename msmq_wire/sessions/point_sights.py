@@ -17,7 +17,7 @@ from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.records.seen_at import Sights, is_partly, point_names, sights_of
-from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.moment import Moment
 
 _MOST = 1 << 15
 """Records that are kept."""
