@@ -36,6 +36,7 @@ _TICKS = (15_625_000, 15_600_100, 1_000_000)
 """Nanoseconds after which coarse clocks of Windows go on."""
 _COARSE, _EQUAL = 900_000, 10
 """Steps of a coarse clock, in ns, at least, and of how many frames one has the time of the one before."""
+_LEVELS = 64
 _NO_TICK, _ROUNDED, _STEPS_SEEN = 1 << 62, 3000, 256
 
 _MIX = np.random.default_rng(54).integers(1 << 62, 1 << 63, 12, np.uint64) * np.uint64(2) + np.uint64(1)
@@ -310,27 +311,35 @@ def _thinned(rows: SegmentSample, most: int) -> SegmentSample:
     Which ones depends on what they are: of two captures with the same segments the same ones remain.
     """
     is_wanted = np.isin(rows["ports"], _PRIORITY).any(axis=1)
-    wanted = np.flatnonzero(is_wanted)
-    wanted = wanted[_some(rows.select(wanted), most // 2)]
-    other = np.flatnonzero(~is_wanted)
-    other = other[_some(rows.select(other), most // 2)]
+    wanted, other = np.flatnonzero(is_wanted), np.flatnonzero(~is_wanted)
+    wanted = wanted[_some(rows.select(wanted), most - min(len(other), most // 2))]
+    other = other[_some(rows.select(other), most - len(wanted))]
     return rows.select(np.concatenate((wanted, other)))
 
 
 def _some(rows: SegmentSample, most: int) -> Array:
-    """At most ``most`` of the rows, most of them where there is a choice of connections with few."""
+    """At most ``most`` of the rows: one of each connection, and more of those that have fewer than others."""
     if len(rows) <= most:
         return np.arange(len(rows))
-    _, number, counts = np.unique(rows.connection(), return_inverse=True, return_counts=True)
-    level = _level(rows["place"])
-    each = max(most // len(counts), 1)
-    # A connection with twice as many loses half of them, and so on.
-    least = np.ceil(np.log2(np.maximum(counts / each, 1))).astype(np.int64)
-    kept = np.flatnonzero(level >= least[number])
-    floor = 0
-    while len(kept) > most and floor < 64:
-        floor += 1
-        kept = kept[level[kept] >= floor]
+    connection, place = rows.connection(), rows["place"]
+    order = np.argsort(connection)
+    ordered = connection[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    counts = np.diff(np.append(first, len(order)))
+    level = _level(place)
+    # A connection with twice as many as there is room for loses half of them, and so on.
+    room = max((most - len(first)) / len(first), 1)
+    lost = np.ceil(np.log2(np.maximum(counts / room, 1))).astype(np.int64)
+    missing = np.zeros(len(order), np.int64)
+    missing[order] = np.maximum(np.repeat(lost, counts) - level[order], 0)
+    smallest = np.zeros(len(order), np.bool_)
+    smallest[order] = place[order] == np.repeat(np.minimum.reduceat(place[order], first), counts)
+    kept = np.flatnonzero((missing == 0) | smallest)
+    for last in (~smallest, smallest):
+        floor = 0
+        while len(kept) > most and floor < _LEVELS:
+            floor += 1
+            kept = kept[~last[kept] | (level[kept] >= floor)]
     return kept
 
 

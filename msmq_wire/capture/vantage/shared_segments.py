@@ -133,13 +133,15 @@ def _without_conflicts(here: SegmentSample, there: SegmentSample, one: Array, tw
 
 def _evidence(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> float:
     """How much says that the traffic is the same: 1 is enough."""
-    if not len(one):
-        return 0.0
+    _, rows = np.unique(here.key()[one], return_index=True)
+    one, two = one[rows], two[rows]
     same = (here.flow()[one] == there.flow()[two]).astype(np.float64)
     weight = same / _LEAST + (1 - same) / _LEAST_TRANSLATED
     # 32 bits alone may be equal by chance, 32 bits and equal ends may not.
-    weight[(here["kind"][one] == SYN_ALONE) & (same == 0)] /= 2
-    again = _repeats(here, one) & _repeats(there, two)
+    opening = here["kind"][one] == SYN_ALONE
+    weight[opening & (same == 0)] /= 2
+    # Where nobody answers there are only copies of a SYN: the times between them say as much as others do.
+    again = opening & _repeats(here, one) & _repeats(there, two)
     ahead = here["time"][one] - there["time"][two]
     last = here["last"][one] - there["last"][two]
     again &= np.abs(last - ahead) < SECOND // 10
