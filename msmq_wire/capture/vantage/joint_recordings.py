@@ -14,7 +14,8 @@ from msmq_wire.capture.index import Array
 from msmq_wire.capture.opened_file import Opener
 from msmq_wire.capture.vantage.point_clock import ClockEstimate
 from msmq_wire.capture.vantage.points import SharedTraffic, VantagePoint
-from msmq_wire.capture.vantage.segment_sample import SegmentSample, read_sample
+from msmq_wire.capture.vantage.sample_reading import read_samples
+from msmq_wire.capture.vantage.segment_sample import SegmentSample
 from msmq_wire.capture.vantage.shared_segments import SharedSegments, compare
 from msmq_wire.capture.vantage.translations import find_translations
 
@@ -32,11 +33,7 @@ def joint_recordings(
 ) -> list[tuple[list[int], SharedTraffic]]:
     """Return the groups of captures, by their numbers, that recorded the same traffic."""
     rows = max(_LEAST_SAMPLE, min(_SAMPLE, _ALL_SAMPLES // max(len(captures), 1)))
-    samples: dict[int, SegmentSample] = {}
-    for number, files in captures.items():
-        sample = read_sample(files, opener, rows)
-        if len(sample):
-            samples[number] = sample
+    samples = read_samples(captures, opener, rows)
     shared: dict[tuple[int, int], SharedSegments] = {}
     for one, two in _pairs(samples):
         common = compare(samples[one], samples[two])

@@ -14,7 +14,7 @@ import numpy as np
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.vantage.point_clock import ClockEstimate, estimate_clock, rough_slope
 from msmq_wire.capture.vantage.points import CLOCK_ERROR
-from msmq_wire.capture.vantage.segment_sample import DATA, REPEATED, SYN_ALONE, SegmentSample
+from msmq_wire.capture.vantage.segment_sample import COARSE, DATA, REPEATED, SYN_ALONE, SegmentSample
 from msmq_wire.units import SECOND
 
 _DELAY = 10 * SECOND
@@ -29,7 +29,6 @@ _EXACT = 1000
 """Nanoseconds that times of a copy differ by: files have microseconds or nanoseconds."""
 _MOST_COPIES = 20
 """All but one segment of so many have the same distance in time in a copy."""
-_COARSE = 500_000
 _TRIPS, _POSITIVE = 16, 12
 """Of so many round trips so many are positive."""
 _NOISE, _APART = 5_000_000, 600 * SECOND
@@ -215,7 +214,7 @@ def _is_copy(here: SegmentSample, there: SegmentSample, one: Array, two: Array) 
     ahead = here["time"][one] - there["time"][two]
     shift = int(np.median(ahead))
     equal = np.abs(ahead - shift) <= _EXACT
-    coarse = max(here.tick, there.tick) >= _COARSE
+    coarse = max(here.tick, there.tick) >= COARSE
     if coarse and not equal.all():
         return False
     if (len(equal) - int(equal.sum())) * _MOST_COPIES > len(equal):
@@ -234,7 +233,7 @@ def _is_replayed(here: SegmentSample, there: SegmentSample, one: Array, two: Arr
 
     Clocks that are less exact than a round trip look like that, too. They are not so wrong.
     """
-    if len(trips) < _TRIPS or max(here.tick, there.tick) >= _COARSE:
+    if len(trips) < _TRIPS or max(here.tick, there.tick) >= COARSE:
         return False
     if (trips > 0).sum() * _TRIPS > len(trips) * _POSITIVE:
         return False
