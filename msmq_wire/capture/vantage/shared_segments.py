@@ -27,12 +27,15 @@ _CONFLICTS = 5
 """Of a connection that is the same, at most one segment of so many has other bytes."""
 _EXACT = 1000
 """Nanoseconds that times of a copy differ by: files have microseconds or nanoseconds."""
+_ZONE = 900 * SECOND
+"""What time zones differ by."""
 _MOST_COPIES = 20
 """All but one segment of so many have the same distance in time in a copy."""
 _TRIPS, _POSITIVE = 16, 12
 """Of so many round trips so many are positive."""
-_NOISE, _APART = 5_000_000, 600 * SECOND
-"""Nanoseconds by which times of one host may be wrong, and clocks of two that are less exact than that."""
+_NOISE, _LEAST_NOISE, _APART = 5_000_000, 20_000, 600 * SECOND
+"""Nanoseconds by which times of one host may be wrong, that a program which sends again is off by at least,
+and that clocks of two hosts differ by, if they are less exact than that."""
 
 Relation: TypeAlias = Literal["places", "copy"]
 
@@ -210,22 +213,14 @@ def _from_other_pairs(towards: Array, sender: Array) -> None:
 
 
 def _is_copy(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> bool:
-    """Whether all times differ by the same, as in a copy, a part of a file, or a file with shifted times."""
+    """Whether all times are equal, as in a copy or a part of a file, or shifted by a time zone."""
     ahead = here["time"][one] - there["time"][two]
     shift = int(np.median(ahead))
-    equal = np.abs(ahead - shift) <= _EXACT
-    coarse = max(here.tick, there.tick) >= COARSE
-    if coarse and not equal.all():
+    others = int((np.abs(ahead - shift) > _EXACT).sum())
+    # Coarse clocks show what is there: that most segments arrive within the tick in which they were sent.
+    if others and (others * _MOST_COPIES > len(ahead) or max(here.tick, there.tick) >= COARSE):
         return False
-    if (len(equal) - int(equal.sum())) * _MOST_COPIES > len(equal):
-        return False
-    whole = min(shift % SECOND, -shift % SECOND) <= _EXACT
-    if whole:
-        return True
-    # A clock that is exact to microseconds shows that segments travel; where they travel both ways, that is.
-    sender, receiver = (hosts[one] for hosts in here.hosts())
-    both = bool(np.isin(sender, receiver).any())
-    return both and not coarse and len(one) > _LEAST
+    return min(shift % _ZONE, -shift % _ZONE) <= _EXACT
 
 
 def _is_replayed(here: SegmentSample, there: SegmentSample, one: Array, two: Array, trips: Array) -> bool:
@@ -238,4 +233,5 @@ def _is_replayed(here: SegmentSample, there: SegmentSample, one: Array, two: Arr
     if (trips > 0).sum() * _TRIPS > len(trips) * _POSITIVE:
         return False
     ahead = here["time"][one] - there["time"][two]
-    return bool(np.median(np.abs(trips)) > _NOISE or abs(np.median(ahead)) > _APART)
+    noise = float(np.median(np.abs(trips)))
+    return noise > _NOISE or (noise > _LEAST_NOISE and abs(float(np.median(ahead))) > _APART)

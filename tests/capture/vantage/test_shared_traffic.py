@@ -153,7 +153,7 @@ def test_the_point_that_has_most_of_the_shared_traffic_is_the_first(tmp_path: Pa
         Place(behind=_HOUR),
         Place(loss=0.5),
         Place(only=True),
-        Place(behind=1_234_567, first=5 * SECOND),
+        Place(behind=-900 * SECOND, first=5 * SECOND),
         Place(tick=1),
     ],
     ids=[
@@ -161,7 +161,7 @@ def test_the_point_that_has_most_of_the_shared_traffic_is_the_first(tmp_path: Pa
         "shifted by an hour",
         "a part",
         "one direction",
-        "shifted by a part of a second",
+        "a part in another time zone",
         "nanoseconds",
     ],
 )
@@ -169,6 +169,13 @@ def test_a_copy_is_no_place(tmp_path: Path, there: Place) -> None:
     network = ten_connections()
     captures = [network.record(tmp_path / "a.pcap", Place()), network.record(tmp_path / "b.pcap", there)]
     assert find_shared(captures) == captures
+
+
+@pytest.mark.parametrize("there", [Place(behind=1_234_000), Place(behind=7200 * SECOND, slow=1000)])
+def test_times_that_no_copy_has_are_those_of_another_place(tmp_path: Path, there: Place) -> None:
+    found = _shared(tmp_path, ten_connections(), Place(), there)
+    assert found.points[1].offset == pytest.approx(there.behind, abs=60_000)
+    assert (found.points[1].uncertainty or 0) < 10_000
 
 
 def test_a_copy_beside_two_places_stays_alone(tmp_path: Path) -> None:
