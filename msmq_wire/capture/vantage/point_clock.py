@@ -29,12 +29,16 @@ _OUTLIERS = 20
 
 
 class ClockEstimate(NamedTuple):
-    """What to add to times of a point: see `VantagePoint`."""
+    """What to add to times of a point: see `VantagePoint`.
+
+    ``contradiction`` is the ns by which segments arrive before they are sent, by the best estimate there is.
+    """
 
     offset: int
     drift: int
     at: int
     uncertainty: int | None
+    contradiction: int = 0
 
     def after(self, other: ClockEstimate) -> ClockEstimate:
         """The estimate relative to the first point; this one is relative to the point of ``other``."""
@@ -74,8 +78,6 @@ def estimate_clock(
         return upper.edge(slope) - lower.edge(slope)
 
     best = _highest(gap, _MOST)
-    if gap(best) < 0:
-        best = _highest(gap, _STEEPEST)
     slope = round(best) if _told(gap, best, lower, upper) else 0
     middle = (upper.edge(slope) + lower.edge(slope)) / 2
     uncertainty = abs(gap(slope)) / 2
@@ -87,7 +89,8 @@ def estimate_clock(
         tilt = abs(possible - slope) * half
         high, low = upper.edge(possible) - middle, middle - lower.edge(possible)
         uncertainty = max(uncertainty, high + tilt, low + tilt)
-    return ClockEstimate(base + round(middle), slope, at, round(uncertainty))
+    contradiction = max(round(-gap(slope)), 0)
+    return ClockEstimate(base + round(middle), slope, at, round(uncertainty), contradiction)
 
 
 class _Envelope:

@@ -23,14 +23,19 @@ _DRIFT = 2000
 _LEAST = 2
 """Segments that make the same traffic, where the addresses are the same."""
 _LEAST_TRANSLATED = 3
-_CONFLICTS = 5
+_CONFLICTS = 50
 """Of a connection that is the same, at most one segment of so many has other bytes."""
+_ENOUGH = 64
+"""Segments of which a few may have been delayed before they got their time."""
+_COVERED = 0.4
+"""The part of the segments of one capture that the other one has, too, where both recorded; or the other way
+round. Both may have lost segments, or show them in other pieces."""
 _EXACT = 1000
 """Nanoseconds that times of a copy differ by: files have microseconds or nanoseconds."""
 _ZONE = 900 * SECOND
 """What time zones differ by."""
-_MOST_COPIES = 20
-"""All but one segment of so many have the same distance in time in a copy."""
+_MOST_COPIES, _DRIFTING = 2, 10
+"""One segment of so many has the same time in a copy, at least, and the same difference in what has drift."""
 _TRIPS, _POSITIVE = 16, 12
 """Of so many round trips so many are positive."""
 _NOISE, _LEAST_NOISE, _APART = 5_000_000, 20_000, 600 * SECOND
@@ -60,14 +65,17 @@ def compare(here: SegmentSample, there: SegmentSample) -> SharedSegments | None:
     if len(one):
         good = _without_conflicts(here, there, one, two)
         one, two = one[good], two[good]
-    if _evidence(here, there, one, two) < 1:
+    if _evidence(here, there, one, two) < 1 or _covered(here, there, one, two) < _COVERED:
         return None
     towards, trips = _ways(here, there, one, two)
-    copied = _is_copy(here, there, one, two) or _is_replayed(here, there, one, two, trips)
+    copied = _is_copy(here, there, one, two, trips) or _is_replayed(here, there, one, two, trips)
     relation: Relation = "copy" if copied else "places"
     rows = _once(here, there, one, two)
     ahead = here["time"][one] - there["time"][two]
     clock = estimate_clock(there["time"][two][rows], ahead[rows], towards[rows], (here.tick, there.tick))
+    few = len(rows) < _ENOUGH and max(here.tick, there.tick) < COARSE
+    if clock.contradiction > (2 * _EXACT if few else _NOISE):
+        return None
     return SharedSegments(relation, one, two, clock)
 
 
@@ -150,6 +158,21 @@ def _evidence(here: SegmentSample, there: SegmentSample, one: Array, two: Array)
     return float(weight.sum() + weight[again].sum())
 
 
+def _covered(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> float:
+    """Which part of the connections that are common is common, while both captures recorded."""
+    shift = int(np.median(here["time"][one] - there["time"][two]))
+    times = (here["time"], there["time"] + shift)
+    begin = max(int(time.min()) for time in times) - SECOND
+    end = min(int(time.max()) for time in times) + SECOND
+    found = 0.0
+    for sample, time, rows in ((here, times[0], one), (there, times[1], two)):
+        connection = sample.connection()
+        inside = (time >= begin) & (time <= end)
+        all_rows = int((np.isin(connection, connection[rows]) & inside).sum())
+        found = max(found, int(inside[rows].sum()) / max(all_rows, 1))
+    return found
+
+
 def _repeats(sample: SegmentSample, rows: Array) -> Array:
     repeats: Array = sample["last"][rows] - sample["time"][rows] > REPEATED
     return repeats
@@ -212,14 +235,24 @@ def _from_other_pairs(towards: Array, sender: Array) -> None:
     towards[open_rows] = np.sign(votes)[number[open_rows]]
 
 
-def _is_copy(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> bool:
-    """Whether all times are equal, as in a copy or a part of a file, or shifted by a time zone."""
-    ahead = here["time"][one] - there["time"][two]
-    shift = int(np.median(ahead))
-    others = int((np.abs(ahead - shift) > _EXACT).sum())
-    # Coarse clocks show what is there: that most segments arrive within the tick in which they were sent.
-    if others and (others * _MOST_COPIES > len(ahead) or max(here.tick, there.tick) >= COARSE):
-        return False
+def _is_copy(here: SegmentSample, there: SegmentSample, one: Array, two: Array, trips: Array) -> bool:
+    """Whether times are those of a copy, of a part of a file, or of what was made from the same file.
+
+    Most of them are equal, or shifted by a time zone; or nothing takes time to get there and back.
+    """
+    ahead = np.sort(here["time"][one] - there["time"][two])
+    counts = np.searchsorted(ahead, ahead + _EXACT, side="right") - np.arange(len(ahead))
+    most, shift = int(counts.max()), int(ahead[np.argmax(counts)])
+    if max(here.tick, there.tick) >= COARSE:
+        # What arrives within the tick in which it was sent has the same time at both places.
+        return most == len(ahead) and _is_zone(shift)
+    if most * _MOST_COPIES >= len(ahead) and _is_zone(shift):
+        return True
+    no_trips = int((np.abs(trips) <= 2 * _EXACT).sum())
+    return len(trips) > 1 and no_trips * 5 >= len(trips) * 4 and most * _DRIFTING >= len(ahead)
+
+
+def _is_zone(shift: int) -> bool:
     return min(shift % _ZONE, -shift % _ZONE) <= _EXACT
 
 
