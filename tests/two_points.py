@@ -15,6 +15,7 @@ from msmq_wire.reassembly.tcp_events import TcpSegment
 
 __all__ = ["two_points"]
 
+_IPV4 = 0x45
 _LONGEST = 400_000
 """Nanoseconds of travel between the two, at most."""
 
@@ -34,12 +35,16 @@ def two_points(
     frames that its recording lost. Frames take no longer than what leaves them in the same order there.
     """
     times = [one.time or 0 for one in frames]
-    delay = min([_LONGEST, *((two - one) // 3 for one, two in pairwise(sorted(times)) if two > one)])
     first = next((ends[0] for one in frames if (ends := _hosts(one)) is not None), b"")
+    ways = [(ends := _hosts(one)) is None or ends[0] == first for one in frames]
+    turns = [
+        (two[0] - one[0]) // 3
+        for one, two in pairwise(sorted(zip(times, ways, strict=True)))
+        if two[0] > one[0] and two[1] != one[1]
+    ]
+    delay = min([_LONGEST, *turns])
     there = []
-    for one, time in zip(frames, times, strict=True):
-        ends = _hosts(one)
-        away = ends is None or ends[0] == first
+    for one, time, away in zip(frames, times, ways, strict=True):
         moved = time + (delay if away else -delay) + offset + drift * (time - times[0]) // 1_000_000_000
         if draw is None or draw.random() >= lost:
             there.append(replace(_routed(one, hops if away else 0), time=moved))
@@ -55,7 +60,8 @@ def _hosts(frame: Frame) -> tuple[bytes, bytes] | None:
 
 def _routed(frame: Frame, hops: int) -> Frame:
     """A frame behind so many routers: other addresses of the link, a smaller TTL."""
-    data = frame.data
-    if frame.link_type != 1 or data[12:14] != b"\x08\x00" or not hops or data[22] <= hops:
+    data, at = frame.data, 14 if frame.link_type == 1 else 0
+    if frame.link_type not in (1, 101) or data[at] != _IPV4 or data[at + 8] <= hops:
         return frame
-    return replace(frame, data=b"\x06" * 12 + data[12:22] + bytes((data[22] - hops,)) + data[23:])
+    around = bytes(12) + data[12:14] if at else b""
+    return replace(frame, data=around + data[at : at + 8] + bytes((data[at + 8] - hops,)) + data[at + 9 :])

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     Read: TypeAlias = Record | ProjectedRows | PacketBatch
     ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
+_FEW = 4
+"""Files of a ring that are looked at for having been recorded at several places."""
 _PROGRAM = 192 << 20
 """Bytes that a program takes beside what it follows: its code, a chunk of the capture, open packets."""
 
@@ -131,7 +133,13 @@ class CaptureSequence:
         # A file object stands for what is read once, and a file that is named twice is read twice.
         if self.once or self._given or len(set(self.files)) < len(self.files):
             return captures
-        return find_shared(captures)
+        apart: list[tuple[str, ...]] = []
+        for capture in captures:
+            # Of two hosts whose clocks are far apart one file seems to follow the other one.
+            files = [(file,) for file in capture]
+            few = 1 < len(files) <= _FEW
+            apart += files if few and len(find_shared(files)) < len(files) else [capture]
+        return find_shared(apart)
 
     @property
     def budget(self) -> int | None:

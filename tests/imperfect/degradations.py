@@ -20,6 +20,7 @@ from msmq_wire.capture.network import UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.reassembly.tcp_events import TcpSegment
+from tests.two_points import two_points
 
 __all__ = ["DEGRADATIONS", "Degraded", "Ends", "degraded", "ends_of"]
 
@@ -166,6 +167,29 @@ def _small_memory(frames: list[Frame], draw: random.Random) -> Degraded:
     return Degraded([frames], frozenset(one.number for one in frames), memory=1)
 
 
+def _other_clock(draw: random.Random) -> dict[str, int]:
+    """A clock that is wrong by up to a minute, and drifts by up to 20 microseconds a second."""
+    return {"offset": draw.randrange(-60_000, 60_000) * 1_000_000, "drift": draw.randrange(-20, 20) * 1000}
+
+
+def _two_points(frames: list[Frame], draw: random.Random) -> Degraded:
+    """Recorded at both hosts, whose clocks differ."""
+    return Degraded([*two_points(frames, **_other_clock(draw))], frozenset())
+
+
+def _one_point_lossy(frames: list[Frame], draw: random.Random) -> Degraded:
+    """The same, and the second host lost some frames: the first one has them."""
+    return Degraded([*two_points(frames, **_other_clock(draw), lost=0.1, draw=draw)], frozenset())
+
+
+def _both_points_lossy(frames: list[Frame], draw: random.Random) -> Degraded:
+    """The same, and the first host lost other ones."""
+    first, second = two_points(frames, **_other_clock(draw), lost=0.05, draw=draw)
+    kept = [one for one in first if draw.random() >= 0.05]
+    lost = {one.number for one in first} - {one.number for one in kept + second}
+    return Degraded([kept, second], frozenset(lost))
+
+
 DEGRADATIONS: dict[str, Callable[[list[Frame], random.Random], Degraded]] = {
     "one frame lost": _one_lost,
     "two percent lost": _some_lost,
@@ -184,6 +208,9 @@ DEGRADATIONS: dict[str, Callable[[list[Frame], random.Random], Degraded]] = {
     "plain and in a VLAN": _seen_twice,
     "two tenants": _two_tenants,
     "little memory": _small_memory,
+    "at two hosts": _two_points,
+    "at two hosts, one of them lost frames": _one_point_lossy,
+    "at two hosts, both lost frames": _both_points_lossy,
 }
 """By name; the generator of random numbers decides what is lost."""
 
