@@ -136,7 +136,7 @@ class CaptureSequence:
         apart: list[tuple[str, ...]] = []
         for capture in captures:
             # Of two hosts whose clocks are far apart one file seems to follow the other one.
-            files = [(file,) for file in capture]
+            files = [(file,) for file in sorted(capture, key=self.files.index)]
             few = 1 < len(files) <= _FEW
             apart += files if few and len(find_shared(files)) < len(files) else [capture]
         return find_shared(apart)

@@ -168,8 +168,8 @@ def _small_memory(frames: list[Frame], draw: random.Random) -> Degraded:
 
 
 def _other_clock(draw: random.Random) -> dict[str, int]:
-    """A clock that is wrong by up to a minute, and drifts by up to 20 microseconds a second."""
-    return {"offset": draw.randrange(-60_000, 60_000) * 1_000_000, "drift": draw.randrange(-20, 20) * 1000}
+    """A clock that is wrong by up to two seconds, and drifts by up to 20 microseconds a second."""
+    return {"offset": draw.randrange(-2_000, 2_000) * 1_000_000, "drift": draw.randrange(-20, 20) * 1000}
 
 
 def _two_points(frames: list[Frame], draw: random.Random) -> Degraded:
