@@ -18,7 +18,11 @@ class Transit(msgspec.Struct):
 
     ``count`` is how many, ``smallest`` and ``largest`` their times. ``uncertainty`` is by how much all of
     them may be wrong (ns), None where that is not known. ``fell`` counts those whose TTL or hop limit was
-    smaller at the second point, ``rose`` those whose was larger.
+    smaller at the second point, ``rose`` those whose was larger. Of about ``total`` packets those were taken.
+
+    ``missed`` counts packets that only the first point saw, and that only the second one saw, although their
+    bytes came to the other one when they were sent again; ``first_missed`` and ``last_missed`` are the times
+    of the first and the last of each (ns since 1970).
     """
 
     uncertainty: int | None = None
@@ -29,9 +33,17 @@ class Transit(msgspec.Struct):
     rose: int = 0
     sample: list[int] = []
     every: int = 1
+    total: int = 0
+    missed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
+    first_missed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
+    last_missed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
 
-    def add(self, time: int, hops: int = 0) -> None:
-        """Take a packet that took ``time`` ns, and whose TTL is smaller by ``hops`` at the second point."""
+    def add(self, time: int, hops: int = 0, weight: int = 1) -> None:
+        """Take a packet that took ``time`` ns, and whose TTL is smaller by ``hops`` at the second point.
+
+        It stands for ``weight`` packets.
+        """
+        self.total += weight
         if self.count % self.every == 0:
             self.sample.append(time)
             if len(self.sample) >= _SAMPLE:
@@ -42,6 +54,12 @@ class Transit(msgspec.Struct):
         self.count += 1
         self.fell += hops > 0
         self.rose += hops < 0
+
+    def miss(self, point: int, time: int) -> None:
+        """Take a packet that only the first or only the second point saw (0 or 1), at a time."""
+        self.first_missed[point] = min(self.first_missed[point] or time, time)
+        self.last_missed[point] = max(self.last_missed[point], time)
+        self.missed[point] += 1
 
     @property
     def median(self) -> int:
@@ -69,21 +87,32 @@ class Transits:
         self._uncertainties = uncertainties
         self._known: dict[tuple[str, str, int, int], Transit] = {}
 
-    def add(self, ends: tuple[str, str], points: tuple[int, int], time: int, hops: int = 0) -> None:
+    def add(
+        self, ends: tuple[str, str], points: tuple[int, int], time: int, hops: int = 0, weight: int = 1
+    ) -> None:
         """Take a packet between two hosts that the second point saw ``time`` ns after the first one.
 
-        ``hops`` is by how much its TTL was smaller there.
+        ``hops`` is by how much its TTL was smaller there, ``weight`` for how many packets it stands.
         """
-        first, second = points
-        if first > second:
-            first, second, time, hops = second, first, -time, -hops
+        sign = -1 if points[0] > points[1] else 1
+        known = self._of(ends, points)
+        if known is not None:
+            known.add(sign * time, sign * hops, weight)
+
+    def lose(self, ends: tuple[str, str], points: tuple[int, int], time: int) -> None:
+        """Take a packet that the first point saw at a time, and the second one when it was sent again."""
+        known = self._of(ends, points)
+        if known is not None:
+            known.miss(int(points[0] > points[1]), time)
+
+    def _of(self, ends: tuple[str, str], points: tuple[int, int]) -> Transit | None:
+        """What is known of a direction between two hosts; None where too much is known."""
+        first, second = min(points), max(points)
         key = (*ends, first, second)
         known = self._known.get(key)
-        if known is None:
-            if len(self._known) >= _MOST:
-                return
+        if known is None and len(self._known) < _MOST:
             known = self._known[key] = Transit(self._uncertainty(first, second))
-        known.add(time, hops)
+        return known
 
     def _uncertainty(self, first: int, second: int) -> int | None:
         one, other = self._uncertainties[first], self._uncertainties[second]
@@ -98,6 +127,27 @@ class Transits:
             if found is not None and found.order:
                 return sign * found.order
         return 0
+
+    def next_to(self, src: str, dst: str, first: int, second: int) -> bool:
+        """Whether what goes from one host to another passes the second point after the first, and no other
+        point is known to lie between them."""
+        if self.order(src, dst, first, second) != 1:
+            return False
+        return not any(
+            self.order(src, dst, first, other) == self.order(src, dst, other, second) == 1
+            for other in range(len(self._uncertainties))
+            if other not in (first, second)
+        )
+
+    def path(self, src: str, dst: str) -> tuple[int, ...]:
+        """The points in the order in which packets pass them; empty where that is not known of all."""
+        points = range(len(self._uncertainties))
+        behind = {
+            one: sum(self.order(src, dst, other, one) == 1 for other in points if other != one)
+            for one in points
+        }
+        ordered = sorted(points, key=behind.__getitem__)
+        return tuple(ordered) if [behind[one] for one in ordered] == list(points) else ()
 
     def all(self) -> list[tuple[tuple[str, str], tuple[int, int], Transit]]:
         """Each direction between two hosts, two points, and what is known of both."""

@@ -13,7 +13,8 @@ from functools import cached_property
 from operator import itemgetter
 from typing import NamedTuple, TypeGuard
 
-from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.joined_capture import JoinedCapture, Sight
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.records.seen_at import Sights, is_partly, point_names, sights_of
@@ -49,15 +50,18 @@ class PointCount(NamedTuple):
 class PointSights:
     """Takes the records of captures that several points recorded; those of other captures are ignored.
 
-    ``captures`` are these, in order. ``more`` counts records that are kept no longer.
+    ``captures`` are these, in order, ``times`` the first and the last time (ns) that each point of them saw
+    a record. ``more`` counts records that are kept no longer.
     """
 
     def __init__(self) -> None:
         self.captures: list[JoinedCapture] = []
         self._begun: list[tuple[int, JoinedCapture | None]] = []
+        self.times: dict[JoinedCapture, list[tuple[int, int] | None]] = {}
         self.more = 0
         self._records: dict[int, PartlySeen] = {}
         self._streams: Counter[tuple[str, int]] = Counter()
+        self._ways: Counter[tuple[JoinedCapture, str, str]] = Counter()
 
     def begin(self, capture: str, record: int) -> None:
         """Say from which record on it is about a capture."""
@@ -108,10 +112,23 @@ class PointSights:
             key = str(capture), seen.stream
             if key in self._streams or len(self._streams) < _MOST_STREAMS:
                 self._streams[key] += 1
-        if any(one.extent != "whole" for one in capture.seen_at(seen.frames)):
+        way = capture, host_of(seen.src), host_of(seen.dst)
+        if way in self._ways or len(self._ways) < _MOST_STREAMS:
+            self._ways[way] += 1
+        sights = capture.seen_at(seen.frames)
+        if seen.at.time is not None:
+            self._note_times(capture, sights, seen.at.time)
+        if any(one.extent != "whole" for one in sights):
             if len(self._records) >= _MOST:
                 self._settle()
             self._records[seen.at.record] = seen
+
+    def _note_times(self, capture: JoinedCapture, sights: tuple[Sight, ...], time: int) -> None:
+        times = self.times.setdefault(capture, [None] * len(sights))
+        for number, one in enumerate(sights):
+            if one.extent == "whole":
+                known = times[number]
+                times[number] = (time, time) if known is None else (min(known[0], time), max(known[1], time))
 
     def _settle(self) -> None:
         """Let records go that prove nothing, and of the others the oldest."""
@@ -144,6 +161,25 @@ class PointSights:
             return ()
         unseen = self._unseen.get((str(capture), stream), Counter())
         return tuple(PointCount(name, total - unseen[name], total) for name in point_names(capture))
+
+    def one_sided(self) -> list[tuple[JoinedCapture, str, str, str]]:
+        """Points that saw what one host sent to another, and nothing of what came back.
+
+        These are a capture, the name of the point, and both hosts; none where that is not known any more.
+        """
+        if self.more:
+            return []
+        unseen: Counter[tuple[tuple[JoinedCapture, str, str], str]] = Counter()
+        for seen, sights in self.partly_seen():
+            way = seen.capture, host_of(seen.src), host_of(seen.dst)
+            unseen.update((way, name) for name, one in sights if one.extent == "none")
+        return [
+            (capture, name, src, dst)
+            for (capture, src, dst), total in self._ways.items()
+            for name in point_names(capture)
+            if total > unseen[(capture, src, dst), name]
+            and 0 < self._ways[capture, dst, src] == unseen[(capture, dst, src), name]
+        ]
 
     @cached_property
     def _unseen(self) -> Mapping[tuple[str, int], Counter[str]]:

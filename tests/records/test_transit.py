@@ -80,3 +80,15 @@ def test_only_so_many_pairs_of_hosts_are_kept() -> None:
     for number in range(5000):
         transits.add((str(number), B), (0, 1), MS)
     assert len(transits.all()) == 4096
+
+
+def test_packets_that_came_only_when_they_were_sent_again_are_counted_by_point() -> None:
+    transits = Transits((0, 0))
+    for time in (30, 10, 20):
+        transits.lose((A, B), (0, 1), time)
+    transits.lose((A, B), (1, 0), 5)
+    transits.add((A, B), (0, 1), MS, weight=16)
+    ((_, points, transit),) = transits.all()
+    assert points == (0, 1)
+    assert (transit.missed, transit.first_missed, transit.last_missed) == ([3, 1], [10, 5], [30, 5])
+    assert (transit.count, transit.total) == (1, 16)

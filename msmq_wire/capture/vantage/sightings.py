@@ -134,6 +134,10 @@ class UnseenRange:
         """Why the point did not see all of them, by what is known now; None where it did, later on."""
         direction, time, end = self._direction, self._time, self._end
         mine, seen = self._points[self._point], direction.seen[self._point]
+        span, pair = direction.spans[self._point], direction.pair[self._point]
+        if span is None and pair is None:
+            # What goes this way may not pass the point, or only one direction was recorded there.
+            return "unknown"
         if self._start < end:
             if not seen.missing(self._start, end):
                 return None
@@ -146,7 +150,6 @@ class UnseenRange:
                 return "lost"
         if mine.lossy:
             return "unknown"
-        span, pair = direction.spans[self._point], direction.pair[self._point]
         own = span is not None and span[0] <= time and mine.last >= time + _MARGIN
         others = pair is not None and pair[0] <= time <= pair[1] - _MARGIN
         settled = all(one.ended or one.last >= time + SETTLED for one in self._points)

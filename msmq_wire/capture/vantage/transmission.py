@@ -10,6 +10,7 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.vantage.byte_ranges import Ranges
 from msmq_wire.capture.vantage.sightings import SeenDirection, Spans
 from msmq_wire.reassembly.tcp_events import FIN, RST, SYN, Endpoints, TcpSegment
+from msmq_wire.records.endpoint import endpoint, host_of
 
 Identity: TypeAlias = tuple[object, ...]
 """What copies have in common."""
@@ -24,13 +25,15 @@ class Transmission:
     """A frame that waits to be given, or was given and may have copies yet.
 
     ``place`` is that of its file, ``key`` its place in the order of time, ``time`` its corrected time.
-    ``seen`` has a bit for each point that saw it, ``given`` says that it is written, as frame ``number``.
+    ``seen`` has a bit for each point that saw it, ``given`` says that it is written, as frame ``number``,
+    ``again`` that its point had seen its bytes before.
     ``start`` and ``end`` are the offsets of its payload on the wire; ``give`` are those bytes of it that no
     other transmission gives, ``free`` those that a point has no copy of yet, by point: None and absent stand
     for all.
     """
 
     __slots__ = (
+        "again",
         "alive",
         "carried",
         "check",
@@ -61,6 +64,7 @@ class Transmission:
         self.place = place
         self.seen = 1 << point
         self.alive = True
+        self.again = False
         self.given = False
         self.identity: Identity = ()
         self.index: CopyIndex | None = None
@@ -132,12 +136,15 @@ class CopyIndex:
         self._waiting = [0] * points
 
     def find(self, sent: Transmission) -> Transmission | None:
-        """The oldest equal one of another point that has no copy of this point yet."""
+        """An equal one of another point that has no copy of this point yet: the nearest in time."""
+        found: Transmission | None = None
         for other in self._equal.get(sent.identity, ()):
             untouched = not other.seen >> sent.point & 1 and other.free is None and other.give is None
-            if untouched and sent.equals(other, sent.start, sent.end):
-                return other
-        return None
+            if not untouched or (found and abs(other.time - sent.time) >= abs(found.time - sent.time)):
+                continue
+            if sent.equals(other, sent.start, sent.end):
+                found = other
+        return found
 
     def others_wait(self, point: int) -> bool:
         """Whether there are any of another point."""
@@ -208,6 +215,13 @@ class SentDirection(SeenDirection):
         self.sent = CopyIndex(points)
         self.crossed = 0
         self.hosts: tuple[str, str] = ("", "")
+
+    def hosts_of(self, ends: Endpoints) -> tuple[str, str]:
+        """The texts of both hosts."""
+        if not self.hosts[0]:
+            src, sport, dst, dport = ends
+            self.hosts = host_of(endpoint(src, sport)), host_of(endpoint(dst, dport))
+        return self.hosts
 
 
 def _buckets_of(sent: Transmission) -> range:

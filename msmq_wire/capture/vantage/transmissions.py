@@ -22,7 +22,6 @@ from msmq_wire.capture.vantage.sightings import PointTimes, SeenDirection, Spans
 from msmq_wire.capture.vantage.transmission import CopyIndex, Identity, SentDirection, Transmission
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import ACK, FIN, RST, SYN, Endpoints, TcpSegment
-from msmq_wire.records.endpoint import endpoint, host_of
 
 _BITS = (1 << MOST_POINTS) - 1
 _ETHERNET, _IPV4 = 1, b"\x08\0"
@@ -94,6 +93,7 @@ class Transmissions:
         size = len(segment.payload) + segment.cut
         start = direction.move(segment.seq)
         sent.start, sent.end = start, start + size
+        sent.again = not size or not direction.seen[sent.point].missing(start, start + size)
         direction.saw(sent.point, sent.time, start, start + size + (1 if control & (SYN | FIN) else 0))
         if flags & ACK and direction.reverse is not None:
             direction.reverse.acknowledge(segment.ack, sent.time)
@@ -185,16 +185,26 @@ class Transmissions:
         if direction is None or not (one.time and two.time) or one.end + one.takes_a_number == one.start:
             return
         direction.crossed += 1
-        if direction.crossed > _ALL_CROSSINGS and direction.crossed % _SOME_CROSSINGS:
+        weight = 1 if direction.crossed <= _ALL_CROSSINGS else _SOME_CROSSINGS
+        if direction.crossed % weight:
             return
         if not isinstance(first, TcpSegment) or not isinstance(second, TcpSegment) or one.ends is None:
             return
         here, there = hops_of(one.frame.data, first), hops_of(two.frame.data, second)
         hops = 0 if here is None or there is None else here - there
-        if not direction.hosts[0]:
-            src, sport, dst, dport = one.ends
-            direction.hosts = host_of(endpoint(src, sport)), host_of(endpoint(dst, dport))
-        self._capture.transits.add(direction.hosts, (one.point, two.point), two.time - one.time, hops)
+        hosts, points = direction.hosts_of(one.ends), (one.point, two.point)
+        self._capture.transits.add(hosts, points, two.time - one.time, hops, weight)
+
+    def _note_loss(self, sent: Transmission, direction: SentDirection, point: int) -> None:
+        """Take a segment that never came to a point, which saw its bytes when they were sent again.
+
+        What its own point saw before may be a copy that it recorded twice.
+        """
+        if sent.ends is not None and not sent.again and sent.free_of(point) and not self._times[point].lossy:
+            hosts = direction.hosts_of(sent.ends)
+            for other in range(self._points):
+                if sent.seen >> other & 1:
+                    self._capture.transits.lose(hosts, (other, point), sent.time)
 
     def _by_bytes(self, sent: Transmission, index: CopyIndex) -> Transmission | None:
         """The same for a segment that others may have in other parts."""
@@ -232,6 +242,7 @@ class Transmissions:
                     continue
                 if direction is not None and start < end and not direction.seen[point].missing(start, end):
                     seen |= 1 << point
+                    self._note_loss(sent, direction, point)
                 elif times.outside(sent.time):
                     outside |= 1 << point
                 else:

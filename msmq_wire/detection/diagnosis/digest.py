@@ -18,6 +18,7 @@ from msmq_wire.detection.diagnosis.digest_lines import NOTHING, Digest, DigestLi
 from msmq_wire.detection.diagnosis.facts import Facts
 from msmq_wire.detection.diagnosis.naming import named
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, listed
+from msmq_wire.detection.diagnosis.vantage_points import recording_gaps
 from msmq_wire.detection.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Layer, Severity
 from msmq_wire.detection.folding import MOST_KEPT, FindingGroup, Fold
 from msmq_wire.detection.registry import RULES
@@ -142,7 +143,7 @@ def digest_of(
     drafts = drafts or list(_answers_without_cause(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
     ranked = list(_merged(ranked))
-    lacking = () if story is None else _capture_line(story.visibility, words)
+    lacking = () if story is None else (*_capture_line(story.visibility, words), *_recording_lines(story))
     shown = ranked[: MOST_LINES - len(lacking)]
     if story is not None:
         _add_subjects(shown, story)
@@ -235,6 +236,15 @@ def _capture_line(visibility: Visibility, words: Phrases) -> tuple[DigestLine, .
             last=last,
         ),
     )
+
+
+def _recording_lines(story: Story) -> Iterator[DigestLine]:
+    """A line about the recordings that lost frames which another one has."""
+    gaps = recording_gaps(story.point_sights)
+    if gaps:
+        text = f"{'; '.join((gaps[0], *(one[:1].lower() + one[1:] for one in gaps[1:])))}. "
+        text += "The other recording has them, so that no answer lacks them."
+        yield DigestLine(severity="info", confidence="certain", layer="capture", text=text)
 
 
 def _answers_without_cause(answers: Iterable[Answer]) -> Iterator[_Draft]:

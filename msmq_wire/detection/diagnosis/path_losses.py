@@ -6,8 +6,8 @@ was sent again was not lost for good.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -15,13 +15,10 @@ import msgspec
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.detection.diagnosis.message_sums import is_taken
-from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, quoted, short, span
-from msmq_wire.detection.diagnosis.whereabouts import Loss, Whereabouts, short_points
-from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, quoted, short
+from msmq_wire.detection.diagnosis.whereabouts import Loss, Whereabouts
 from msmq_wire.records.queue_names import short_queue
-from msmq_wire.records.transit import Transit
 from msmq_wire.sessions import Moment, Story
-from msmq_wire.sessions.point_sights import PointSights
 from msmq_wire.units import SECOND
 
 _MOST_MOMENTS = 64
@@ -39,9 +36,10 @@ _KINDS: Mapping[str, LostKind] = {
     "connection_parameters": "opening",
 }
 """What is lost with a record, by its type or its event."""
-_RULE = "NET-LOST"
+NET_LOST = "NET-LOST"
+"""The rule of what was lost between two points."""
 _EXPLAINS: Mapping[LostKind, tuple[str, ...]] = {
-    "message": ("unanswered", "late", "unheard"),
+    "message": ("unanswered", "late", "unheard", "unopened"),
     "acknowledgment": ("unanswered", "late", "unheard"),
     "opening": ("unopened",),
     "answer": ("unopened",),
@@ -66,7 +64,8 @@ class LostPackets(msgspec.Struct):
     """What was lost of one kind between two hosts, and between the same places.
 
     ``count`` messages are lost, ``came`` others came when they were sent again; of all else each packet
-    counts. ``names`` are the first messages, ``queues`` those that they are for.
+    counts. ``names`` are the first messages, ``queues`` those that they are for. ``others`` counts what else
+    went the same way after the first of them, and was not seen at these places either.
     """
 
     count: int = 0
@@ -77,6 +76,7 @@ class LostPackets(msgspec.Struct):
     names: list[str] = []
     queues: dict[str, None] = {}
     message: int | None = None
+    others: int = 0
 
     def add(self, moment: Moment) -> None:
         """Take the moment of a packet that was lost."""
@@ -101,19 +101,26 @@ class PathLosses:
         if self._sights is None:
             return
         lost: dict[int, tuple[Moment, Loss, str, str]] = {}
-        for seen, _ in self._sights.partly_seen():
+        unseen: dict[tuple[str, str], list[tuple[int, frozenset[str]]]] = {}
+        for seen, sights in self._sights.partly_seen():
             kind = _KINDS.get(seen.type)
-            if kind is None and seen.type != "user_message":
-                continue
-            loss = self._where.loss(seen.at, seen.src, seen.dst)
-            if loss is None:
-                continue
             ends = host(seen.src), host(seen.dst)
+            loss = self._where.loss(seen.at, seen.src, seen.dst)
+            if loss is None or (kind is None and seen.type != "user_message"):
+                if seen.at.time is not None and (ends in unseen or len(unseen) < _MOST_GROUPS):
+                    names = [os.path.basename(name) for name, one in sights if one.extent == "none"]
+                    unseen.setdefault(ends, []).append((seen.at.time, frozenset(names)))
+                continue
             if kind is None:
                 lost[seen.at.record] = seen.at, loss, *ends
             else:
                 self._add(_Key(kind, *ends, loss), seen.at)
         self._messages(story, lost)
+        for key, group in self._groups.items():
+            missing = frozenset(map(os.path.basename, key.loss.missing))
+            if key.kind == "message" and group.first is not None:
+                later = unseen.get((key.src, key.dst), ())
+                group.others = sum(time >= group.first and missing <= names for time, names in later)
 
     def _add(self, key: _Key, moment: Moment) -> LostPackets | None:
         group = self._groups.get(key)
@@ -163,16 +170,6 @@ class PathLosses:
         """Question 2: the packets of openings that were lost."""
         self._say(("opening", "answer"), words, builder)
 
-    def recordings(self, builder: AnswerBuilder) -> None:
-        """Question 19: where the points are, and what their recordings lack."""
-        for capture in () if self._sights is None else self._sights.captures:
-            builder.say(f"{listed(short_points(capture))} recorded the same traffic: it is read as one.")
-            for text in _nearer(capture):
-                builder.say(text)
-        for text in _lacking(self._sights):
-            builder.say(text)
-            builder.add_note(text[:1].lower() + text[1:].removesuffix("."))
-
     def _say(self, kinds: tuple[LostKind, ...], words: Phrases, builder: AnswerBuilder) -> None:
         groups = [(key, group) for key, group in self._groups.items() if key.kind in kinds]
         groups.sort(key=lambda one: -one[1].count)
@@ -216,6 +213,12 @@ def _text(key: _Key, group: LostPackets, words: Phrases) -> str:
         text += f" to {listed(list(group.queues))}"
     text += f" ({words.frames(group.moments)})."
     them = "it" if group.count == 1 else "them"
+    if group.others:
+        was = "was" if group.others == 1 else "were"
+        text += (
+            f" After the first of them {count(group.others, 'other packet')} that way {was} not seen there "
+        )
+        text += "either."
     return f"{text} {_MEANS[key.kind].format(src=key.src, dst=key.dst, them=them)}"
 
 
@@ -239,13 +242,17 @@ def _what(key: _Key, group: LostPackets) -> str:
 
 def _between(group: LostPackets, words: Phrases) -> str:
     """When they were sent: ``, between 10:02:03 and 10:02:09``."""
-    if group.first is None or group.last is None:
-        return ""
-    first, last = words.clock(group.first // SECOND), words.clock(group.last // SECOND)
+    known = group.first is not None and group.last is not None
+    return f", {between(group.first or 0, group.last or 0, words)}" if known else ""
+
+
+def between(since: int, until: int, words: Phrases) -> str:
+    """``between 2026-11-20 10:02:03Z and 10:02:09Z``."""
+    first, last = words.clock(since // SECOND), words.clock(until // SECOND)
     if first == last:
-        return f", at {first}"
+        return f"at {first}"
     day, _, clock = last.partition(" ")
-    return f", between {first} and {clock if first.startswith(day) else last}"
+    return f"between {first} and {clock if first.startswith(day) else last}"
 
 
 def _came_text(key: _Key, group: LostPackets) -> str:
@@ -268,106 +275,11 @@ def _cause(key: _Key, group: LostPackets) -> Cause:
         who=(key.src, key.dst),
         action=f"look at what lies between {key.loss.between}: firewalls, VPN, MTU, cables",
         count=group.count,
-        rules=(_RULE,),
+        rules=(NET_LOST,),
         layer="network",
         kind=f"lost_{key.kind}",
         about=server,
         explains=_EXPLAINS[key.kind],
         brief=f"{what} never came there",
         message=group.message,
-    )
-
-
-def _nearer(capture: JoinedCapture) -> Iterator[str]:
-    """Which of two points is nearer which host."""
-    names = short_points(capture)
-    told: set[frozenset[str]] = set()
-    for (src, dst), (first, second), transit in capture.transits.all():
-        order = capture.transits.order(src, dst, first, second)
-        if order and frozenset((src, dst)) not in told and len(told) < MOST:
-            told.add(frozenset((src, dst)))
-            near, far = (first, second) if order > 0 else (second, first)
-            shown = f"packets come to {names[far]} later"
-            if transit.fell or transit.rose:
-                shown = "the TTL is smaller at the one further on the way"
-            yield f"{names[near]} is nearer {src}, and {names[far]} nearer {dst}: {shown}."
-
-
-def _lacking(sights: PointSights | None) -> Iterator[str]:
-    """What recordings lack that came to their place, or that they were not running for."""
-    lost: Counter[str] = Counter()
-    outside: Counter[str] = Counter()
-    for seen, each in () if sights is None else sights.partly_seen():
-        names = short_points(seen.capture)
-        for name, (_, sight) in zip(names, each, strict=True):
-            lost[name] += sight.reason == "lost"
-            outside[name] += sight.reason == "outside"
-    least = "at least " if sights is not None and sights.more else ""
-    for name, number in (+lost).items():
-        packets = count(number, "packet")
-        yield f"The recording {name} lost frames: {least}{packets} that came there {_is(number)} not in it."
-    for name, number in (+outside).items():
-        packets = count(number, "packet")
-        yield f"The recording {name} was not running when another one saw {least}{packets}."
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
-def transit_times(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
-    """Question 4: how long packets took from one vantage point to the next, and where these are."""
-    sights = story.point_sights
-    facts: list[dict[str, str | int | None]] = []
-    for capture in () if sights is None else sights.captures:
-        names, told = short_points(capture), 0
-        for (src, dst), points, transit in capture.transits.all():
-            first, second = points if _forward(transit) else points[::-1]
-            if transit.uncertainty is not None and told < MOST:
-                told += 1
-                builder.say(_transit_text(f"{src} to {dst}", f"{names[first]} to {names[second]}", transit))
-            if len(facts) < _MOST_MOMENTS:
-                facts.append(
-                    {"from": src, "to": dst, "first": names[first], "second": names[second]} | _times(transit)
-                )
-        if any(one.uncertainty is None for _, _, one in capture.transits.all()):
-            builder.add_caveats(
-                "how long packets took between the places of recording is not known: only one direction was "
-                "recorded at both, so that their clocks cannot be compared"
-            )
-    if facts:
-        builder.facts["transit_times"] = facts
-
-
-def _times(transit: Transit) -> dict[str, int | None]:
-    known = transit.uncertainty is not None
-    smallest, median, largest = _in_order(transit)
-    return {
-        "packets": transit.count,
-        "smallest": smallest if known else None,
-        "median": median if known else None,
-        "largest": largest if known else None,
-        "uncertainty": transit.uncertainty,
-    }
-
-
-def _forward(transit: Transit) -> bool:
-    """Whether packets came to the first point before the second one."""
-    return (transit.order or transit.median) >= 0
-
-
-def _in_order(transit: Transit) -> tuple[int, int, int]:
-    """The smallest, the middle and the largest time, from the point that packets came to first."""
-    if not _forward(transit):
-        return -transit.largest, -transit.median, -transit.smallest
-    return transit.smallest, transit.median, transit.largest
-
-
-def _transit_text(ends: str, places: str, transit: Transit) -> str:
-    smallest, median, largest = (span(max(time, 0)) for time in _in_order(transit))
-    took = median if smallest == largest else f"{smallest} to {largest}"
-    middle = "" if smallest == largest else f"median {median}, "
-    return (
-        f"Packets from {ends} took {took} from {places} ({middle}± {span(transit.uncertainty or 0)} by the "
-        f"clocks; {count(transit.count, 'packet')})."
     )

@@ -27,7 +27,7 @@ from msmq_wire.detection.diagnosis.message_sums import MessageSums, acknowledged
 from msmq_wire.detection.diagnosis.missing_acknowledgments import MissingAcknowledgments
 from msmq_wire.detection.diagnosis.order import streams
 from msmq_wire.detection.diagnosis.outside import Volumes
-from msmq_wire.detection.diagnosis.path_losses import PathLosses, transit_times
+from msmq_wire.detection.diagnosis.path_losses import PathLosses
 from msmq_wire.detection.diagnosis.peers import FindingSums, peers
 from msmq_wire.detection.diagnosis.phrases import Phrases, count
 from msmq_wire.detection.diagnosis.pinging import pings
@@ -35,6 +35,7 @@ from msmq_wire.detection.diagnosis.remote_reads import reads
 from msmq_wire.detection.diagnosis.retention import RetentionSums, kept
 from msmq_wire.detection.diagnosis.returns import returns
 from msmq_wire.detection.diagnosis.sent_messages import SentSums, sent
+from msmq_wire.detection.diagnosis.vantage_points import dropped_packets, recordings, transit_times
 from msmq_wire.detection.diagnosis.waiting import waits
 from msmq_wire.detection.finding import Finding
 from msmq_wire.detection.folding import FindingGroup
@@ -202,7 +203,8 @@ class Diagnosis:
                     acknowledged(sums, story, words, builder)
                     sums.failures.unanswered(story, self._findings.candidates, builder)
                     losses.acknowledgments(words, builder)
-                    transit_times(story, words, builder)
+                    dropped_packets(story, words, builder)
+                    transit_times(story, builder)
                 case 5:
                     lost(sums, losses, story, words, builder)
                     sums.failures.add_causes(story, self._findings.candidates, builder)
@@ -240,7 +242,7 @@ class Diagnosis:
                     inventory(facts.inventory, sums.resends, facts.brought, words, builder)
                 case 19:
                     captured(story.visibility, words, builder)
-                    losses.recordings(builder)
+                    recordings(story, words, builder)
             builder.add_caveats(*self._missing(number, story, words))
             reported.append(builder.answer(number, *QUESTIONS[number]))
         return tuple(reported)

@@ -19,24 +19,26 @@ from msmq_wire.sessions import Hop, MessageLife, Moment, Story
 class Loss(NamedTuple):
     """What one or more points saw, and others beyond them did not.
 
-    ``seen`` and ``missing`` are the names of these points. ``certain`` says that their order is known.
+    ``seen`` and ``missing`` are the names of these points. ``certain`` says that their order is known,
+    ``two`` that there are no other points.
     """
 
     seen: tuple[str, ...]
     missing: tuple[str, ...]
     certain: bool
+    two: bool = True
 
     @property
     def text(self) -> str:
         """``seen at the sender (a.pcap), never at the receiver (b.pcap)``."""
         seen, missing = _joined(self.seen), _joined(self.missing)
-        if self.certain and len(self.seen) == len(self.missing) == 1:
+        if self.certain and self.two:
             return f"seen at the sender ({seen}), never at the receiver ({missing})"
         return f"seen at {seen}, never at {missing}"
 
     def text_at(self, src: str, dst: str) -> str:
         """The same for what may be sent by a receiver: ``seen at 192.0.2.10 (b.pcap), never at ...``."""
-        if self.certain and len(self.seen) == len(self.missing) == 1:
+        if self.certain and self.two:
             return f"seen at {src} ({self.seen[0]}), never at {dst} ({self.missing[0]})"
         return self.text
 
@@ -74,6 +76,7 @@ class Whereabouts:
             tuple(names[number] for number in seen),
             tuple(names[number] for number in missing),
             all(1 in orders[number] for number in missing),
+            len(names) == 2,
         )
 
     def arrival(self, moment: Moment, src: str, dst: str) -> str:

@@ -25,18 +25,19 @@ def explained(tape: PointsTape | Tape, number: int = 1, capture: str = "") -> Ex
 
 
 @pytest.mark.parametrize(
-    ("seen", "missing", "certain", "text"),
+    ("seen", "missing", "certain", "two", "text"),
     [
-        (("a",), ("b",), True, "seen at the sender (a), never at the receiver (b)"),
-        (("a",), ("b",), False, "seen at a, never at b"),
-        (("a", "b"), ("c",), True, "seen at a and b, never at c"),
-        (("a",), ("b", "c"), True, "seen at a, never at b and c"),
+        (("a",), ("b",), True, True, "seen at the sender (a), never at the receiver (b)"),
+        (("a",), ("b",), False, True, "seen at a, never at b"),
+        (("a", "b"), ("c",), True, False, "seen at a and b, never at c"),
+        (("a",), ("b", "c"), True, False, "seen at a, never at b and c"),
+        (("a",), ("b",), True, False, "seen at a, never at b"),
     ],
 )
 def test_a_loss_names_sender_and_receiver_where_two_points_are_in_order(
-    seen: tuple[str, ...], missing: tuple[str, ...], certain: bool, text: str
+    seen: tuple[str, ...], missing: tuple[str, ...], certain: bool, two: bool, text: str
 ) -> None:
-    assert Loss(seen, missing, certain).text == text
+    assert Loss(seen, missing, certain, two).text == text
 
 
 def test_points_are_called_by_their_files_unless_these_are_alike() -> None:
@@ -63,7 +64,7 @@ def test_of_three_points_those_behind_the_loss_did_not_see_it() -> None:
     Tape.add(tape, "user_message", capture=capture)
     where = Whereabouts(tape.story())
     loss = where.loss(Moment(1, 1, 0), f"{CLIENT}:1", f"{SERVER}:1801")
-    assert loss == Loss(("client", "firewall"), ("server",), True)
+    assert loss == Loss(("client", "firewall"), ("server",), True, False)
     assert loss.between == "the places of client, firewall and server"
 
 

@@ -1,0 +1,239 @@
+"""Where vantage points are, how long packets took between them, and what their recordings lack.
+
+The rule kept here: a time is told with the uncertainty of the clocks, and not at all where they cannot be
+compared. What one recording lacks, another one may have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msmq_wire.detection.cause import Cause
+from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.detection.diagnosis.path_losses import NET_LOST, between
+from msmq_wire.detection.diagnosis.phrases import Phrases, count, listed, span
+from msmq_wire.detection.diagnosis.whereabouts import Loss, short_points
+from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.seen_at import point_names
+from msmq_wire.records.transit import Transit, Transits
+from msmq_wire.sessions import Story
+from msmq_wire.sessions.point_sights import PointSights
+
+_MOST_FACTS = 64
+_RARE = 1000
+"""One packet of so many is lost now and then: that is no cause."""
+_AGAIN = "They came when TCP sent them again: nothing is lost by that but time."
+
+
+def recordings(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
+    """Question 19: where the points are, and what their recordings lack."""
+    sights = story.point_sights
+    if sights is None:
+        return
+    for capture in sights.captures:
+        builder.say(f"{listed(short_points(capture))} recorded the same traffic: it is read as one.")
+        for text in _nearer(capture):
+            builder.say(text)
+    for text in recording_gaps(sights):
+        builder.say(f"{text}.")
+    for text in _limits(sights, words):
+        builder.say(text)
+
+
+def _nearer(capture: JoinedCapture) -> Iterator[str]:
+    """Which points are nearer which host."""
+    names, transits = short_points(capture), capture.transits
+    told: set[frozenset[str]] = set()
+    for (src, dst), _, _ in transits.all():
+        path = [names[point] for point in transits.path(src, dst)]
+        if len(path) < 2 or frozenset((src, dst)) in told or len(told) >= MOST:
+            continue
+        told.add(frozenset((src, dst)))
+        if len(path) == 2:
+            yield f"{path[0]} is nearer {src}, and {path[1]} nearer {dst}."
+        else:
+            yield f"What {src} sends to {dst} passes {listed(path)}, in this order."
+
+
+def recording_gaps(sights: PointSights | None) -> list[str]:
+    """What recordings lack that came to their places, in sentences."""
+    if sights is None:
+        return []
+    lost: Counter[str] = Counter()
+    for seen, each in sights.partly_seen():
+        names = short_points(seen.capture)
+        lost.update(name for name, (_, one) in zip(names, each, strict=True) if one.reason == "lost")
+    least = "at least " if sights.more else ""
+    return [
+        f"The recording {name} lost frames: {least}{count(number, 'packet')} that came there {_is(number)} "
+        "not in it"
+        for name, number in lost.items()
+    ]
+
+
+def _limits(sights: PointSights, words: Phrases) -> Iterator[str]:
+    """What recordings do not cover: times, and directions."""
+    outside: Counter[tuple[JoinedCapture, int]] = Counter()
+    for seen, each in sights.partly_seen():
+        outside.update((seen.capture, at) for at, (_, one) in enumerate(each) if one.reason == "outside")
+    for (capture, at), number in outside.items():
+        name, times = short_points(capture)[at], sights.times[capture][at]
+        packets = f"{count(number, 'packet')} {'was' if number == 1 else 'were'}"
+        if times is not None:
+            yield f"{name} has packets {between(*times, words)} only: {packets} sent before or after that."
+    for capture, point, src, dst in sights.one_sided()[:MOST]:
+        name = dict(zip(point_names(capture), short_points(capture), strict=True))[point]
+        yield f"{name} has only what {src} sent to {dst}: what {dst} sent is not in it."
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def dropped_packets(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
+    """Question 4: packets that were lost between two points, and came when TCP sent them again."""
+    dropped: list[_Dropped] = []
+    for capture in () if story.point_sights is None else story.point_sights.captures:
+        names = short_points(capture)
+        for (src, dst), points, transit in capture.transits.all():
+            for place, seen in enumerate(points):
+                missing = points[1 - place]
+                # What only a point further on its way saw is missing in the recording of the other one.
+                if transit.missed[place] and capture.transits.next_to(src, dst, seen, missing):
+                    times = transit.first_missed[place], transit.last_missed[place]
+                    number = transit.missed[place]
+                    total = max(one.total for ends, _, one in capture.transits.all() if ends == (src, dst))
+                    loss = Loss((names[seen],), (names[missing],), True, len(names) == 2)
+                    dropped.append(_Dropped(src, dst, loss, number, total, times))
+    dropped.sort(key=lambda one: -one.number)
+    for one in dropped[:MOST]:
+        builder.say(f"{one.text}, {between(*one.times, words)}. {_AGAIN}", attention="info")
+        if one.number * _RARE >= one.total:
+            builder.add_cause(_dropped_cause(one))
+    if len(dropped) > MOST:
+        builder.say(f"And packets of {count(len(dropped) - MOST, 'more pair')} of hosts were lost so.")
+    if dropped:
+        builder.facts["lost_and_sent_again"] = [
+            {
+                "from": one.src,
+                "to": one.dst,
+                "seen_at": list(one.loss.seen),
+                "never_at": list(one.loss.missing),
+                "packets": one.number,
+                "first_time": one.times[0],
+                "last_time": one.times[1],
+            }
+            for one in dropped[:_MOST_FACTS]
+        ]
+
+
+class _Dropped(NamedTuple):
+    """Packets from one host to another that were lost between two points, of about so many."""
+
+    src: str
+    dst: str
+    loss: Loss
+    number: int
+    total: int
+    times: tuple[int, int]
+
+    @property
+    def text(self) -> str:
+        """Where how many were lost."""
+        loss = self.loss.text_at(self.src, self.dst)
+        packets = f"at least {count(self.number, 'packet')} of about {self.number + self.total:,}"
+        return f"{loss[:1].upper()}{loss[1:]}: {packets} from {self.src} to {self.dst}"
+
+
+def _dropped_cause(one: _Dropped) -> Cause:
+    return Cause(
+        text=f"{one.text}, which TCP sent again",
+        severity="low",
+        confidence="certain",
+        moments=(),
+        who=(one.src, one.dst),
+        action=f"look at what lies between {one.loss.between}: lines, switches, load",
+        count=one.number,
+        rules=(NET_LOST,),
+        layer="network",
+        kind="dropped",
+        about=one.dst,
+        odd=True,
+    )
+
+
+def transit_times(story: Story, builder: AnswerBuilder) -> None:
+    """Question 4: how long packets took from one vantage point to the next."""
+    sights = story.point_sights
+    facts: list[dict[str, str | int | None]] = []
+    for capture in () if sights is None else sights.captures:
+        names, told, transits = short_points(capture), 0, capture.transits
+        for (src, dst), points, transit in transits.all():
+            first, second = points if _forward(transit) else points[::-1]
+            ordered = bool(transits.order(src, dst, first, second))
+            if not transit.count or (ordered and _is_sum(transits, (src, dst), (first, second))):
+                continue
+            if transit.uncertainty is not None and told < MOST:
+                told += 1
+                builder.say(_transit_text(f"{src} to {dst}", f"{names[first]} to {names[second]}", transit))
+            if len(facts) < _MOST_FACTS:
+                facts.append(
+                    {"from": src, "to": dst, "first": names[first], "second": names[second]} | _times(transit)
+                )
+        if any(one.uncertainty is None for _, _, one in capture.transits.all()):
+            builder.add_caveats(
+                "how long packets took between the places of recording is not known: only one direction was "
+                "recorded at both, so that their clocks cannot be compared"
+            )
+    if facts:
+        builder.facts["transit_times"] = facts
+
+
+def _is_sum(transits: Transits, ends: tuple[str, str], points: tuple[int, int]) -> bool:
+    """Whether the times from one point to another are told as those to and from one between them."""
+    first, second = points
+    known = {places for each, places, one in transits.all() if each == ends and one.count}
+    ways = known | {places[::-1] for places in known}
+    others = {place for places in known for place in places} - {first, second}
+    return any(
+        (first, other) in ways
+        and (other, second) in ways
+        and transits.order(*ends, first, other) == transits.order(*ends, other, second) == 1
+        for other in others
+    )
+
+
+def _times(transit: Transit) -> dict[str, int | None]:
+    known = transit.uncertainty is not None
+    smallest, median, largest = _in_order(transit)
+    return {
+        "packets": transit.count,
+        "smallest": smallest if known else None,
+        "median": median if known else None,
+        "largest": largest if known else None,
+        "uncertainty": transit.uncertainty,
+    }
+
+
+def _forward(transit: Transit) -> bool:
+    """Whether packets came to the first point before the second one."""
+    return (transit.order or transit.median) >= 0
+
+
+def _in_order(transit: Transit) -> tuple[int, int, int]:
+    """The smallest, the middle and the largest time, from the point that packets came to first."""
+    if not _forward(transit):
+        return -transit.largest, -transit.median, -transit.smallest
+    return transit.smallest, transit.median, transit.largest
+
+
+def _transit_text(ends: str, places: str, transit: Transit) -> str:
+    smallest, median, largest = (span(max(time, 0)) for time in _in_order(transit))
+    took = median if smallest == largest else f"{smallest} to {largest}"
+    middle = "" if smallest == largest else f"median {median}, "
+    return (
+        f"Packets from {ends} took {took} from {places} ({middle}± {span(transit.uncertainty or 0)} by the "
+        f"clocks; {count(transit.count, 'packet')})."
+    )
