@@ -239,6 +239,31 @@ def test_an_unreachable_message_names_the_packet_it_quotes() -> None:
         assert (value.original_sport, value.original_dport, value.protocol) == (*ports, 17)
 
 
+def test_a_packet_that_was_too_big_names_what_the_next_link_takes() -> None:
+    quoted = ip4(6, TCP[:8], total=1500)
+    too_big = IcmpUnreachable(A4, B4, A4, 1801, B4, 1025, 6, 4, 3, 99, 1400)
+    assert read(ip4(1, b"\x03\x04\0\0\0\0" + struct.pack(">H", 1400) + quoted)) == too_big
+    # RFC 792, before RFC 1191: the router does not say.
+    unsaid = ip4(1, b"\x03\x04" + bytes(6) + quoted)
+    assert read(unsaid) == replace(too_big, mtu=0)
+    quoted = ip6(6, TCP[:8], length=1460)
+    assert read(ip6(58, b"\x02\0\0\0" + struct.pack(">I", 1280) + quoted)) == IcmpUnreachable(
+        A6, B6, A6, 1801, B6, 1025, 6, 0, 3, 99, 1280
+    )
+    # Type 2 of ICMP is nothing, nor is code 4 of ICMPv6 type 1 about a size.
+    assert read(ip4(1, b"\x02\0\0\0" + bytes(4) + quoted)) == Skipped("ICMP type 2")
+    refused = read(ip6(58, b"\x01\x04" + bytes(6) + quoted))
+    assert isinstance(refused, IcmpUnreachable)
+    assert refused.mtu is None
+
+
+@pytest.mark.parametrize(("size", "window"), [(20, 8192), (16, 8192), (15, -1), (14, -1)])
+def test_the_window_is_unknown_where_the_capture_cut_it_off(size: int, window: int) -> None:
+    value = read(ip4(6, TCP)[: 20 + size])
+    assert isinstance(value, TcpSegment)
+    assert (value.window, value.hop_limit, value.ident) == (window, 64, 7)
+
+
 INNER = ip4(6, TCP)
 ETHERNET = bytes(12) + b"\x08\x00"
 
