@@ -35,8 +35,8 @@ class SideEvidence(msgspec.Struct, gc=False):
     """What one side of a connection sent: fields as in `msmq_wire.sessions.network_evidence.SentEvidence`.
 
     ``holes`` counts segments behind bytes that had not been captured by then. ``asked`` counts
-    acknowledgments of the byte before the hole that is open, ``closed_since`` is when the receive window
-    became full, None while it is open.
+    acknowledgments of the byte before the hole that is open, the last of them with the identification
+    ``asked_by``; ``closed_since`` is when the receive window became full, None while it is open.
     """
 
     retransmissions: int = 0
@@ -55,6 +55,7 @@ class SideEvidence(msgspec.Struct, gc=False):
     last_zero_window: FrameTime | None = None
     longest_zero_window: int | None = None
     asked: int = 0
+    asked_by: int = 0
     closed_since: int | None = None
 
     @property
@@ -83,6 +84,11 @@ class SideEvidence(msgspec.Struct, gc=False):
             self.idle_before = _between(heard, sent.time)
         self.unanswered += 1
         self.unanswered_time = _between(self.unanswered_since.time, at.time)
+
+    def asks(self, ident: int) -> None:
+        """Count an acknowledgment that asks for a hole, but not the same packet again."""
+        if not ident or ident != self.asked_by:
+            self.asked, self.asked_by = self.asked + 1, ident
 
     def is_recovery(self, opened: int, time: int) -> bool:
         """Whether bytes for a hole that is there since ``opened`` were asked for, and sent again."""

@@ -163,6 +163,11 @@ class Flow:
                 count += high - low
         return count
 
+    def holds_some(self, start: int, end: int) -> bool:
+        """Whether any of some positions waits for a hole before it."""
+        before = bisect_left(self.pieces, end, key=_start)
+        return before > 0 and self.pieces[before - 1].end > start
+
     @property
     def received(self) -> int:
         """Position the peer acknowledged up to; the next byte when that is unknown or not plausible."""

@@ -38,7 +38,7 @@ def observe(flow: Flow, segment: TcpSegment) -> None:
     if carries and known:
         carries = _sent(flow, segment, at)
     elif flags & ACK and peer.pieces and peer.started and peer.position(segment.ack) == peer.next:
-        _evidence(peer).asked += 1
+        _evidence(peer).asks(segment.ident)
     if carries:
         flow.sent_at, flow.ident = segment.time, segment.ident
     heard(flow, segment)
@@ -114,14 +114,15 @@ def _sent(flow: Flow, segment: TcpSegment, at: FrameTime) -> bool:
         again = end > min(0, flow.next) and not start + 1 == flow.next < end
     elif start >= top:
         if start > top and flow.started:
-            _evidence(flow).holes += 1
+            evidence = _evidence(flow)
+            evidence.holes += 1
+            evidence.asked *= bool(flow.pieces)
         again = False
     else:
         opened = flow.pieces[0].time
-        again = any(piece.start < end and start < piece.end for piece in flow.pieces)
-        asked = flow.evidence
-        if not again and asked is not None and asked.is_recovery(opened, segment.time):
-            asked.sent_again(at, recovers=True)
+        again = flow.holds_some(start, end)
+        if not again and _evidence(flow).is_recovery(opened, segment.time):
+            _evidence(flow).sent_again(at, recovers=True)
     if not again:
         return True
     if _is_copy(flow, segment):

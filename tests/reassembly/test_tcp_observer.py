@@ -215,6 +215,29 @@ def test_a_hole_is_a_loss_on_the_way_once_the_receiver_asked_for_it(
         assert not found.lossy
 
 
+def test_each_hole_is_asked_for_by_itself() -> None:
+    line = Line()
+    line.data(10, 4, b"more")
+    for _ in range(3):
+        line.ack(11, 0)
+    line.data(12, 0, b"lost")
+    line.ack(13, 8)
+    # The next one was filled at once: two frames changed places.
+    line.data(20, 12, b"more")
+    line.data(20, 8, b"late")
+    side = line.client()
+    assert (side.holes, side.recovered) == (2, 1)
+
+
+def test_an_acknowledgment_captured_twice_asks_once() -> None:
+    line = Line()
+    line.data(10, 4, b"more")
+    for ident in (600, 600, 601, 601):
+        line.ack(11, 0, ident=ident)
+    line.data(12, 0, b"late")
+    assert line.evidence() is None
+
+
 def test_what_the_capture_lost_says_nothing_of_the_network() -> None:
     line = Line()
     line.data(10, 0, b"data")
@@ -388,3 +411,15 @@ def test_hostile_segments_take_neither_memory_nor_time() -> None:
     assert (found.sides[0].retransmissions, found.sides[1].zero_windows) == (19_999, 20_000)
     assert found.sides[1].window_closings == 1
     assert len([one for one in line.events if isinstance(one, StreamEvent)]) < 5
+
+
+def test_many_holes_take_little_time_and_accuse_nobody() -> None:
+    line = Line()
+    before = process_time()
+    for number in range(3000):
+        line.data(10 + number, 100_000 - number * 4, b"da")
+    assert process_time() - before < 5
+    flow = line.tcp.flow((CLIENT, 40000, SERVER, 1801))
+    assert flow is not None
+    assert flow.evidence == SideEvidence(holes=1)
+    assert line.evidence() is None
