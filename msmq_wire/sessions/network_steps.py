@@ -32,14 +32,14 @@ def with_step(network: NetworkEvidence | None, record: Record, direction: int) -
     """What is known with a step more; ``direction`` is that of the step: 0 from the client."""
     step = record.network
     if isinstance(step, TcpEvidence):
-        return _with_tcp(network or NetworkEvidence(), record.id, step.seen_from(direction))
+        return _with_tcp(network or NetworkEvidence(), record, step.seen_from(direction))
     if isinstance(step, TooBigEvidence):
         return _with_too_big(network or NetworkEvidence(), record, step, direction)
     return network
 
 
-def _with_tcp(network: NetworkEvidence, record: int, evidence: TcpEvidence) -> NetworkEvidence:
-    first, second = (_sent(record, side) for side in evidence.sides)
+def _with_tcp(network: NetworkEvidence, record: Record, evidence: TcpEvidence) -> NetworkEvidence:
+    first, second = (_sent(record.id, side) for side in evidence.sides)
     return msgspec.structs.replace(
         network,
         directions=(first, second),
@@ -72,14 +72,16 @@ def _sent(record: int, side: SideEvidence) -> SentEvidence:
     )
 
 
-def _reset(record: int, reset: ResetEvidence) -> ConnectionReset:
+def _reset(record: Record, reset: ResetEvidence) -> ConnectionReset:
+    # Places of recording see the same packet with different hop limits: there they tell nothing.
+    one_place = len(getattr(record.capture, "point_files", ())) < 2
     return ConnectionReset(
-        at=Moment(record, reset.at.frame, reset.at.time or None),
+        at=Moment(record.id, reset.at.frame, reset.at.time or None),
         direction=reset.side,
         idle=reset.idle,
         hop_limit=reset.hop_limit,
-        usual_hop_limit=reset.usual_hop_limit,
-        forged_by=reset.forged_by,
+        usual_hop_limit=reset.usual_hop_limit if one_place else None,
+        forged_by=reset.forged_by if one_place or reset.forged_by != "hop_limit" else None,
     )
 
 

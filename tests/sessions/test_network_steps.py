@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fixtures.build_frames import (
@@ -294,6 +295,32 @@ def test_what_is_too_big_of_another_connection_tells_nothing_of_this_one() -> No
     made.open()
     too_big(made, 10, other.segment(0, PSH | ACK, 0, bytes(1460)), ROUTER, 1400)
     assert made.session().network is None
+
+
+class TwoPlaces(str):
+    """The name of a capture that two points recorded together."""
+
+    point_files = (("a.pcap",), ("b.pcap",))
+
+
+@pytest.mark.parametrize(
+    ("capture", "usual", "forged_by"), [("a.pcap", 128, "hop_limit"), (TwoPlaces("a.pcap"), None, None)]
+)
+def test_hop_limits_are_compared_at_one_place(capture: str, usual: int | None, forged_by: str | None) -> None:
+    made = Capture()
+    made.open()
+    made.send(10, 1, PSH | ACK, 0, DATA)
+    reset = bytearray(made.segment(1, RST | ACK, 20))
+    reset[8] = 61
+    made.frame(20, bytes(reset))
+    follower = StoryFollower()
+    for record in made.records():
+        follower.feed(msgspec.structs.replace(record, capture=capture))
+    network = follower.finish().sessions[0].network
+    assert network is not None
+    assert network.reset is not None
+    found = network.reset.hop_limit, network.reset.usual_hop_limit, network.reset.forged_by
+    assert found == (61, usual, forged_by)
 
 
 def test_evidence_takes_a_part_of_the_budget() -> None:
