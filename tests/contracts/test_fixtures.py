@@ -26,6 +26,7 @@ _TELLING = (
     "build_findings_calls.py",
     "build_findings_content.py",
     "build_findings_discovery.py",
+    "build_findings_network.py",
     "build_findings_scanners.py",
     "build_findings_sessions.py",
     "build_findings_traces.py",

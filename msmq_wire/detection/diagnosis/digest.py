@@ -416,8 +416,12 @@ def _moments(group: FindingGroup) -> list[Moment]:
     ]
 
 
+def _frame_order(moment: Moment) -> tuple[int, int]:
+    return moment.record, moment.frame or 0
+
+
 def _line(draft: _Draft, words: Phrases) -> DigestLine:
-    moments = sorted(dict.fromkeys(draft.moments), key=lambda one: one.record)[:_MOST_FRAMES]
+    moments = sorted(dict.fromkeys(draft.moments), key=_frame_order)[:_MOST_FRAMES]
     frames = dict.fromkeys(one.frame for one in moments if one.frame is not None)
     first, last = _span((*draft.span, *(one.time for one in draft.moments)))
     return DigestLine(

@@ -110,7 +110,7 @@ def add_network_causes(
         builder.add_cause(_cause(kind, sender, receiver, faults, words))
     for (kind, sender, receiver), faults in list(found.items())[:MOST]:
         text = _text(kind, sender, receiver, faults, words)
-        builder.say(f"{text[:1].upper()}{text[1:]}.", *faults.moments, attention=_KINDS[kind].severity)
+        builder.say(f"{text[:1].upper()}{text[1:]}.", *faults.moments, attention="info")
     if len(found) > MOST:
         builder.say(f"And {count(len(found) - MOST, 'more fault')} of the network between other hosts.")
     if found:
@@ -140,7 +140,8 @@ def _cause(kind: FaultKind, sender: str, receiver: str, faults: _Faults, words: 
     by_number = reset is not None and reset.forged_by == "sequence_number"
     return Cause(
         text=_text(kind, sender, receiver, faults, words),
-        severity=of.severity,
+        # A session that is reset while nothing waits is opened again.
+        severity="low" if kind == "idle" and not worst.lasted else of.severity,
         # A number may be left from an earlier connection of the same ports.
         confidence="guess" if kind == "reset" and by_number else of.confidence,
         moments=tuple(faults.moments),

@@ -208,7 +208,8 @@ RULES = (
         meaning="A connection had no traffic for a minute or more. What a host sent then was never "
         "acknowledged, or was reset by a device between both hosts. Firewalls and load balancers forget "
         "idle connections: often after 4 to 6 minutes in a cloud, after 30 to 60 minutes elsewhere. "
-        "Message Queuing closes an idle session by itself after 2 or 5 minutes.",
+        "Message Queuing closes an idle session by itself after 2 or 5 minutes. The severity is low if a "
+        "reset came and nothing was waiting.",
         action="Raise the idle time-out of the device above that of Message Queuing, or let the hosts send "
         "TCP keep-alives more often.",
         harmless="A receiver that was restarted in the meantime.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.detection.network_faults import delay_fault
 from msmq_wire.detection.overdue import due_in, is_late
 from msmq_wire.detection.rule import Context, Detection, Rule
 from msmq_wire.detection.session_places import place_in
@@ -17,6 +18,9 @@ def _check(session: Session, context: Context) -> Iterator[Detection]:
         there = session.directions[side]
         at = there.longest_wait_at
         if at is None or not is_late(session, side):
+            continue
+        if delay_fault(session, at, there.longest_wait) is not None:
+            # TCP held it back: a cause of the network tells that.
             continue
         waited, due = (there.longest_wait or 0) / SECOND, due_in(session, side).after / SECOND
         window = "" if there.smallest_window is None else f"; its smallest window was {there.smallest_window}"

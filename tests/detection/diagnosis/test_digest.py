@@ -135,6 +135,8 @@ def faults(expected: dict[str, Any], found: Digest) -> Iterable[str]:
         yield "count"
     if line.severity not in expected.get("severity", (line.severity,)):
         yield line.severity
+    if line.layer not in expected.get("layer", (line.layer,)):
+        yield line.layer
     # What is published is as sure as a rule that knows how it was published.
     sure = {line.confidence} if line.confidence != "published" else {"certain", "likely"}
     if not sure & {*expected.get("sure", sure)}:
