@@ -136,8 +136,11 @@ def _sent(flow: Flow, segment: TcpSegment, at: FrameTime) -> bool:
 
 def _is_copy(flow: Flow, segment: TcpSegment) -> bool:
     """Whether a segment that comes again is a frame that was captured twice, as far as can be told."""
+    same = is_same_packet(flow.ident, segment.ident)
+    if same is not None:
+        # A packet keeps its identification however late it is captured again, as in another network.
+        return same
     if not 0 <= segment.time - flow.sent_at <= COPY_TIME:
         return False
-    same = is_same_packet(flow.ident, segment.ident)
     # Who sends again this soon has heard from the other side, that something is missing.
-    return flow.peer.heard_at <= flow.sent_at if same is None else same
+    return flow.peer.heard_at <= flow.sent_at

@@ -155,7 +155,9 @@ def test_silence_after_idling_says_how_long_it_was_idle() -> None:
         (11, 3, 0),
         (11, 2, 0),
         (20, 3, 0),
-        (21, 3, 1),
+        # However late, as from another network.
+        (21, 3, 0),
+        (5000, 3, 0),
         (11, 4, 1),
         (11, 0x8000, 1),
     ],
