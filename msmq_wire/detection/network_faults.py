@@ -17,12 +17,12 @@ from msmq_wire.units import SECOND
 FaultKind: TypeAlias = Literal["unanswered", "resent", "window", "reset", "idle", "mtu"]
 
 FAULT_NEEDS: Mapping[FaultKind, tuple[Need, ...]] = {
-    "unanswered": ("both_sides", "counted", "in_time"),
-    "resent": (),
-    "window": ("both_sides", "in_time"),
-    "reset": (),
-    "idle": ("both_sides", "counted", "in_time"),
-    "mtu": (),
+    "unanswered": ("both_sides", "counted", "in_time", "one_network"),
+    "resent": ("one_network",),
+    "window": ("both_sides", "in_time", "one_network"),
+    "reset": ("one_network",),
+    "idle": ("both_sides", "counted", "in_time", "one_network"),
+    "mtu": ("one_network",),
 }
 """What a capture must hold of a connection to show each fault; a segment or a message shows the others."""
 

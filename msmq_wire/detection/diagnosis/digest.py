@@ -164,7 +164,7 @@ def causes_of(answers: Sequence[Answer], candidates: Fold) -> Iterator[tuple[Cau
     """Yield the causes that the digest counts, each with the findings that explain it."""
     for lead in causes(_groups(answers, candidates)):
         if lead.answer is not None:
-            yield lead.answer, None
+            yield msgspec.structs.replace(lead.answer, severity=lead.severity), None
             continue
         yield from ((one.answer, lead) for one in lead.explained if one.answer is not None)
 

@@ -24,7 +24,7 @@ from msmq_wire.detection.diagnosis.network_phrases import (
     still_closed,
 )
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, short, span
-from msmq_wire.detection.finding import Confidence, Connection, Severity, connection_of
+from msmq_wire.detection.finding import Confidence, Connection, connection_of
 from msmq_wire.detection.folding import Fold
 from msmq_wire.detection.network_faults import (
     FaultKind,
@@ -51,17 +51,16 @@ class _Kind(NamedTuple):
     """How a kind of fault is reported."""
 
     rule: str
-    severity: Severity
     confidence: Confidence
 
 
 _KINDS: dict[FaultKind, _Kind] = {
-    "unanswered": _Kind("NET-LOSS", "medium", "likely"),
-    "resent": _Kind("NET-LOSS", "low", "likely"),
-    "window": _Kind("NET-WINDOW", "low", "certain"),
-    "reset": _Kind("NET-RESET", "low", "likely"),
-    "idle": _Kind("NET-IDLE", "medium", "likely"),
-    "mtu": _Kind("NET-MTU", "medium", "likely"),
+    "unanswered": _Kind("NET-LOSS", "likely"),
+    "resent": _Kind("NET-LOSS", "likely"),
+    "window": _Kind("NET-WINDOW", "certain"),
+    "reset": _Kind("NET-RESET", "likely"),
+    "idle": _Kind("NET-IDLE", "likely"),
+    "mtu": _Kind("NET-MTU", "likely"),
 }
 
 
@@ -140,8 +139,8 @@ def _cause(kind: FaultKind, sender: str, receiver: str, faults: _Faults, words: 
     by_number = reset is not None and reset.forged_by == "sequence_number"
     return Cause(
         text=_text(kind, sender, receiver, faults, words),
-        # A session that is reset while nothing waits is opened again.
-        severity="low" if kind == "idle" and not worst.lasted else of.severity,
+        # What follows from it raises that: sessions that did not open, messages without an acknowledgment.
+        severity="low",
         # A number may be left from an earlier connection of the same ports.
         confidence="guess" if kind == "reset" and by_number else of.confidence,
         moments=tuple(faults.moments),

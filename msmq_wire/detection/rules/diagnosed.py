@@ -158,14 +158,15 @@ RULES = (
     ),
     _rule(
         "NET-LOSS",
-        "medium",
+        "low",
         "likely",
         "Segments that TCP sent again",
         "MS-MQQB 2.1.1",
         meaning="A host sent segments again because no acknowledgment of TCP came in time. Either nothing "
         "acknowledged them at all until the connection ended, or very many were sent again. The network "
         "dropped the segments or their acknowledgments, or the receiving host is down. Message Queuing is "
-        "not to blame: it did not get the bytes. The severity is low if the segments arrived later.",
+        "not to blame: it did not get the bytes. The severity is medium if a session did not open, or "
+        "messages got no acknowledgment, because of that.",
         action="Capture at the receiver, too: that shows where the segments get lost. Check the firewalls "
         "and links between both hosts.",
         harmless="A receiver that was shut down on purpose.",
@@ -201,15 +202,14 @@ RULES = (
     ),
     _rule(
         "NET-IDLE",
-        "medium",
+        "low",
         "likely",
         "A connection that was dropped while it was idle",
         "MS-MQQB 3.1.6.2",
         meaning="A connection had no traffic for a minute or more. What a host sent then was never "
         "acknowledged, or was reset by a device between both hosts. Firewalls and load balancers forget "
         "idle connections: often after 4 to 6 minutes in a cloud, after 30 to 60 minutes elsewhere. "
-        "Message Queuing closes an idle session by itself after 2 or 5 minutes. The severity is low if a "
-        "reset came and nothing was waiting.",
+        "Message Queuing closes an idle session by itself after 2 or 5 minutes.",
         action="Raise the idle time-out of the device above that of Message Queuing, or let the hosts send "
         "TCP keep-alives more often.",
         harmless="A receiver that was restarted in the meantime.",
@@ -217,7 +217,7 @@ RULES = (
     ),
     _rule(
         "NET-MTU",
-        "medium",
+        "low",
         "likely",
         "Packets that are too big for the path",
         "MS-MQQB 2.1.1",

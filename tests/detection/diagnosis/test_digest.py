@@ -77,6 +77,7 @@ _REASONS = {
         findings/RPL-STRANGER/hit_order_ack""",
     "the line is about connections, and counts what waited in them": "findings/SES-ACKLATE/hit_closed",
     "twelve hosts in two seconds are a sweep, though all of them accept": "findings/PNG-SCAN/miss_connected",
+    "the client falls silent, which the scenario does not name": "findings/SES-RESEND/miss_new_message",
     "how long the opening was waited for stands in its times": "sessions/parameters_unanswered",
     "a note since [MC-MQSRM] has such elements in its own examples": "findings/SRM-BODYELEM/hit_content",
     "what no header announces can only be guessed": "findings/FLG-SEC-SHAPE/hit_at_the_end",
