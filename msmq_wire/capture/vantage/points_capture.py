@@ -44,7 +44,7 @@ class FixedReason(msgspec.Struct, frozen=True):
         return self.value
 
 
-SEEN_LATER, _OUTSIDE, _UNKNOWN = FixedReason(None), FixedReason("outside"), FixedReason("unknown")
+_SEEN, _OUTSIDE, _UNKNOWN = FixedReason(None), FixedReason("outside"), FixedReason("unknown")
 
 
 class _Frames:
@@ -124,6 +124,11 @@ class PointsCapture(JoinedCapture):
         """Say of a frame that a point had not seen its bytes when it was given."""
         self._frames.unseen[frame, point] = bytes_
 
+    def saw_later(self, frame: int, point: int) -> None:
+        """Say that a point saw the bytes of a frame after all."""
+        if (frame, point) in self._frames.unseen:
+            self._frames.unseen[frame, point] = _SEEN
+
     def begin(self, file: str, after: int) -> None:
         """Nothing: each frame says which file it is from."""
 
@@ -174,7 +179,7 @@ class PointsCapture(JoinedCapture):
             return _UNKNOWN
         run, bit = known.run(frame), 1 << point
         if known.seen[run] & bit:
-            return SEEN_LATER
+            return _SEEN
         return _OUTSIDE if known.outside[run] & bit else known.unseen.get((frame, point), _UNKNOWN)
 
 

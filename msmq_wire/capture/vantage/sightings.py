@@ -148,12 +148,35 @@ class UnseenRange:
             if seen.top is not None and seen.top > end and direction.acked_at < time:
                 # Later bytes are there, and no acknowledgment says that these did not arrive.
                 return "lost"
-        if mine.lossy:
-            return "unknown"
-        own = span is not None and span[0] <= time and mine.last >= time + _MARGIN
-        others = pair is not None and pair[0] <= time <= pair[1] - _MARGIN
-        settled = all(one.ended or one.last >= time + SETTLED for one in self._points)
-        return "absent" if (own or others) and settled else "unknown"
+        recorded = span is not None and span[0] <= time and mine.last >= time + _MARGIN
+        return _absent(direction.pair, self._point, self._points, time, recorded=recorded)
+
+
+class UnseenDatagram:
+    """A datagram that a point had not seen when it was given: it is sent once, and nobody acknowledges it."""
+
+    __slots__ = ("_pair", "_point", "_points", "_time")
+    partial = False
+
+    def __init__(self, pair: Spans, point: int, points: Sequence[PointTimes], time: int) -> None:
+        self._pair = pair
+        self._point = point
+        self._points = points
+        self._time = time
+
+    def reason(self) -> Unseen | None:
+        """See `UnseenRange.reason`."""
+        return _absent(self._pair, self._point, self._points, self._time, recorded=False)
+
+
+def _absent(pair: Spans, point: int, points: Sequence[PointTimes], time: int, *, recorded: bool) -> Unseen:
+    """Whether something is absent at a point; ``recorded`` says that it recorded this direction then."""
+    if points[point].lossy:
+        return "unknown"
+    span = pair[point]
+    around = span is not None and span[0] <= time <= span[1] - _MARGIN
+    settled = all(one.ended or one.last >= time + SETTLED for one in points)
+    return "absent" if (recorded or around) and settled else "unknown"
 
 
 def note(spans: Spans, point: int, time: int) -> None:

@@ -15,6 +15,7 @@ from msmq_wire.records.endpoint import endpoint, host_of
 Identity: TypeAlias = tuple[object, ...]
 """What copies have in common."""
 
+_NO_FRAME = Frame(0, None, 0, b"", 0, 0)
 _BUCKET_BITS = 16
 _MOST_COMPARED = 1 << 7
 _LARGEST = 1 << 17
@@ -107,6 +108,7 @@ class Transmission:
         if self.carried is not None:
             self.check = crc32(self.carried.payload)
             self.carried = None
+        self.frame = _NO_FRAME
 
     def equals(self, other: Transmission, start: int, end: int) -> bool:
         """Whether both have the same bytes from one offset to another, as far as both have them."""

@@ -17,8 +17,16 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.vantage.byte_ranges import Ranges, within, without
 from msmq_wire.capture.vantage.frame_writer import FrameWriter
 from msmq_wire.capture.vantage.packet_bytes import hops_of, link_header, tcp_frame, udp_frame
-from msmq_wire.capture.vantage.points_capture import MOST_POINTS, SEEN_LATER, PointsCapture
-from msmq_wire.capture.vantage.sightings import PointTimes, SeenDirection, Spans, Target, UnseenRange, note
+from msmq_wire.capture.vantage.points_capture import MOST_POINTS, PointsCapture, UnseenBytes
+from msmq_wire.capture.vantage.sightings import (
+    PointTimes,
+    SeenDirection,
+    Spans,
+    Target,
+    UnseenDatagram,
+    UnseenRange,
+    note,
+)
 from msmq_wire.capture.vantage.transmission import CopyIndex, Identity, SentDirection, Transmission
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import ACK, FIN, RST, SYN, Endpoints, TcpSegment
@@ -28,10 +36,10 @@ _ETHERNET, _IPV4 = 1, b"\x08\0"
 _CONTROL = FIN | SYN | RST
 _ALL_CROSSINGS, _SOME_CROSSINGS = 64, 16
 """Of a direction so many times between two points are taken, and then one of so many."""
-_MOST_DIRECTIONS = 1 << 15
+_MOST_DIRECTIONS = 1 << 14
 _MOST_PAIRS = 1 << 15
 _MOST_PATHS = 1 << 6
-_MOST_UNSEEN = 1 << 18
+_MOST_UNSEEN = 1 << 17
 _MOST_LATE = 1 << 16
 """Frames that were given before their time came, for want of room, and are known by their sums."""
 
@@ -173,7 +181,7 @@ class Transmissions:
             return sent
         same.seen |= 1 << point
         if same.given and same.direction is None:
-            self._capture.miss(same.number, point, SEEN_LATER)
+            self._capture.saw_later(same.number, point)
         _fill(same, sent)
         if same.seen == self._all:
             index.remove(same)
@@ -255,19 +263,18 @@ class Transmissions:
 
     def _miss(self, sent: Transmission, number: int, missed: int, start: int, end: int) -> None:
         """Tell the capture of a frame that some points did not see."""
-        seen: SeenDirection | None = sent.direction
-        if seen is None:
-            if sent.ends is None:
-                return
-            # A datagram is sent once: what is known of others between these hosts is all there is.
-            seen, start, end = SeenDirection(0, self._pair(sent.ends), self._points), 0, 0
-        elif start == end and not sent.resets:
+        direction = sent.direction
+        if sent.ends is None or (direction is not None and start == end and not sent.resets):
             # Acknowledgments alone may be left out or put together on the way.
             return
         for point in range(self._points):
             if missed >> point & 1 and self._unseen < _MOST_UNSEEN:
                 self._unseen += 1
-                unseen = UnseenRange(seen, point, self._times, sent.time, start, end)
+                unseen: UnseenBytes
+                if direction is None:
+                    unseen = UnseenDatagram(self._pair(sent.ends), point, self._times, sent.time)
+                else:
+                    unseen = UnseenRange(direction, point, self._times, sent.time, start, end)
                 self._capture.miss(number, point, unseen)
 
     def _frames_of(self, sent: Transmission) -> Iterator[tuple[bytes, int, int, int, int, int]]:
