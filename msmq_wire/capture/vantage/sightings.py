@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from msmq_wire.capture.vantage.byte_ranges import SeenBytes
+from msmq_wire.capture.vantage.connection_paths import ConnectionPaths
 from msmq_wire.records.joined_capture import Unseen
 from msmq_wire.units import SECOND
 
@@ -23,8 +24,6 @@ _HALF, _ALL = 1 << 31, (1 << 32) - 1
 
 Spans: TypeAlias = list[list[int] | None]
 """The first and the last time that each point saw something; None where it did not."""
-Target: TypeAlias = tuple[int, int, bytes]
-"""The interface, the link type and the path that frames are given with."""
 
 
 class PointTimes:
@@ -73,7 +72,7 @@ class SeenDirection:
         self.spans: Spans = [None] * points
         self.seen = [SeenBytes() for _ in range(points)]
         self.pair = pair
-        self.paths: dict[tuple[int, bytes], Target] = {}
+        self.paths = ConnectionPaths()
 
     def offset(self, seq: int) -> int:
         """The offset that a sequence number stands for, near the last one."""

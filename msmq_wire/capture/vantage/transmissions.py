@@ -20,9 +20,7 @@ from msmq_wire.capture.vantage.packet_bytes import hops_of, link_header, tcp_fra
 from msmq_wire.capture.vantage.points_capture import MOST_POINTS, PointsCapture, UnseenBytes
 from msmq_wire.capture.vantage.sightings import (
     PointTimes,
-    SeenDirection,
     Spans,
-    Target,
     UnseenDatagram,
     UnseenRange,
     note,
@@ -38,7 +36,6 @@ _ALL_CROSSINGS, _SOME_CROSSINGS = 64, 16
 """Of a direction so many times between two points are taken, and then one of so many."""
 _MOST_DIRECTIONS = 1 << 14
 _MOST_PAIRS = 1 << 15
-_MOST_PATHS = 1 << 6
 _MOST_UNSEEN = 1 << 17
 _MOST_LATE = 1 << 16
 """Frames that were given before their time came, for want of room, and are known by their sums."""
@@ -82,7 +79,9 @@ class Transmissions:
 
     def release(self, sent: Transmission, now: int) -> None:
         """Give what no other gives of a frame; ``now`` is the place in time of the last one that came."""
-        if sent.alive:
+        if sent.alive and self._is_second_copy(sent):
+            self.copies += 1
+        elif sent.alive:
             self._give(sent)
         sent.end_giving()
         if sent.index is not None:
@@ -90,6 +89,15 @@ class Transmissions:
                 _forget(sent)
             else:
                 self._late.append(sent)
+
+    def _is_second_copy(self, sent: Transmission) -> bool:
+        """Whether a point recorded a frame twice whose bytes were given as another point has them."""
+        direction, end = sent.direction, sent.end + sent.takes_a_number
+        if not sent.point or direction is None or sent.start == end:
+            return False
+        return direction.paths.has_copies(sent.point) and any(
+            not seen.missing(sent.start, end) for seen in direction.seen[: sent.point]
+        )
 
     def _segment(self, sent: Transmission, segment: TcpSegment) -> Transmission | None:
         ends: Endpoints = (segment.src, segment.sport, segment.dst, segment.dport)
@@ -110,6 +118,9 @@ class Transmissions:
             (start, size, control) if size or control & ~RST else (start, control, segment.ack, None)
         )
         sent.carried, sent.direction, sent.ends = segment, direction, ends
+        if (sent.point, segment.path) not in direction.paths:
+            own = sent.frame.interface, sent.frame.link_type, segment.path
+            direction.paths.add((sent.point, segment.path), own)
         return self._matched(sent, direction.sent)
 
     def _direction(self, ends: Endpoints, seq: int) -> SentDirection:
@@ -292,7 +303,8 @@ class Transmissions:
         if not isinstance(carried, TcpSegment) or direction is None or ends is None:
             yield whole
             return
-        interface, link_type, path = self._target(sent, direction, carried.path)
+        own = frame.interface, frame.link_type, carried.path
+        interface, link_type, path = direction.paths.target((sent.origin, carried.path), own)
         pieces = sent.give or ((sent.start, sent.end),)
         is_same = path == carried.path and ends == (carried.src, carried.sport, carried.dst, carried.dport)
         around = link_header(link_type, path, len(ends[0]))
@@ -302,19 +314,6 @@ class Transmissions:
         for start, end in pieces:
             data, length = tcp_frame(frame.data, carried, ends, around, start - sent.start, end - sent.start)
             yield data, length, link_type, interface, start, end + (control if end == sent.end else 0)
-
-    def _target(self, sent: Transmission, direction: SeenDirection, path: bytes) -> Target:
-        """The path that a frame is given with: that of its connection at the point which gave it first."""
-        paths = direction.paths
-        known = paths.get((sent.origin, path))
-        if known is None:
-            known = sent.frame.interface, sent.frame.link_type, path
-            taken = {target for (point, _), target in paths.items() if point == sent.origin}
-            # The second path of a point is that of a copy which it recorded twice.
-            known = next((target for target in paths.values() if target not in taken), known)
-            if len(paths) < _MOST_PATHS:
-                paths[sent.origin, path] = known
-        return known
 
 
 def _forget(sent: Transmission) -> None:

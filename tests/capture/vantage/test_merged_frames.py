@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -23,7 +24,7 @@ from msmq_wire.capture.writer import write_pcap
 from msmq_wire.reassembly.encapsulation import VIRTUAL_NETWORK, VLAN, part
 from msmq_wire.reassembly.tcp_events import ACK, FIN, RST, SYN, Endpoints, TcpSegment
 from msmq_wire.records.joined_capture import Sight, located
-from tests.effort import in_batches
+from tests.effort import in_batches, seeds
 
 _FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 _FOLDERS = ("captures", "diagnose", "digest", "rpc_captures", "sessions")
@@ -227,6 +228,20 @@ def test_a_connection_has_one_path_whatever_carries_it() -> None:
             assert len({one.path for one in both.segments}) == 1
 
 
+def test_copies_that_one_point_recorded_twice_are_those_of_the_first_point() -> None:
+    vlan = part(VLAN, 7)
+    plain = [segment(10 * at, 10 + at, b"%d" % at) for at in range(3)]
+    tagged = [segment(10 * at + 0.1, 10 + at, b"%d" % at, path=vlan) for at in range(3)]
+    for twice in (plain + tagged, moved(tagged, -_MS) + plain):
+        twice = sorted(twice, key=lambda one: one.time or 0)
+        for first, second in ((twice, plain), (plain, twice), (twice, twice)):
+            both = Merged(first, second)
+            assert both.places == [("a", number) for number in range(1, len(first) + 1)]
+            assert both.file.copies == len(second)
+            assert {one.path for one in both.segments} == ({b""} if first is plain else {b"", vlan})
+            assert all(both.seen(one.number) == ["whole", "whole"] for one in both.frames)
+
+
 def test_link_types_may_differ() -> None:
     for other in (0, 9, 12, 101, 108, 113, 228, 276):
         second = [segment(0.4, 10, b"a", link_type=other), segment(10, 11, b"b", link_type=other)]
@@ -367,6 +382,31 @@ def test_damage_of_one_file_does_not_stop_the_other() -> None:
     both = Merged(b"no capture at all", frames)
     assert both.places == [("b", number) for number in range(1, 11)]
     assert [str(file.error is not None) for file in both.file.files] == ["True", "False"]
+
+
+@pytest.mark.parametrize("seed", seeds(200))
+def test_any_bytes_are_merged(seed: int) -> None:
+    draw = random.Random(seed)
+    ends = [CLIENT, SERVER]
+    frames = [
+        segment(
+            at, draw.randrange(30), bytes(draw.randrange(9)), ends=draw.choice(ends), ack=draw.randrange(40)
+        )
+        for at in range(60)
+    ]
+    data = bytearray(
+        capture_file([*frames, datagram(61, b"ping"), segment(62, 5, b"x", path=part(VLAN, 3))]).read()
+    )
+    for _ in range(draw.randrange(1, 40)):
+        data[draw.randrange(24, len(data))] = draw.randrange(256)
+    capture, merged = opened(frames, bytes(data), held_bytes=draw.choice((1, 10_000, 1 << 26)))
+    stream = merged.read()
+    found = list(read_frames(io.BytesIO(stream)))
+    assert len(found) + merged.copies >= len(frames)
+    numbers = {(name, number) for name, number in (capture.locate(one.number) for one in found)}
+    assert {number for name, number in numbers if name == "a"} <= set(range(1, 61))
+    for one in found:
+        assert len(capture.seen_at((one.number,))) == 2
 
 
 def test_interfaces_with_other_link_types_stay_apart() -> None:
