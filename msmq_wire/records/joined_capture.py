@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Self, TypeVar
 
 import msgspec
@@ -81,8 +81,21 @@ class JoinedCapture(str):
         """What each vantage point saw of the bytes in some frames; nothing where there are no points."""
         return ()
 
-    def renamed(self, files: Sequence[str]) -> JoinedCapture:
-        """The same capture with other names of its files."""
+    @property
+    def clock_offsets(self) -> tuple[int, ...]:
+        """What to add to the times of each vantage point to have those that are told (ns)."""
+        return ()
+
+    @property
+    def translations(self) -> tuple[tuple[int, str, str], ...]:
+        """Addresses with ports that are translated between vantage points (NAT).
+
+        Each with the number of a point, what that calls it, and what it is called here.
+        """
+        return ()
+
+    def renamed(self, files: Sequence[str], named: Callable[[str], str] = str) -> JoinedCapture:
+        """The same capture with other names of its files; ``named`` gives those of addresses."""
         return JoinedCapture(files, self)
 
     def begin(self, file: str, after: int) -> None:

@@ -6,11 +6,20 @@ clocks may be wrong, or where the TTL fell. Memory does not grow with the number
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
 import msgspec
 
 _MOST = 4096
 """Pairs of hosts and of points that are kept."""
 _SAMPLE = 2048
+_NOISE = 20_000
+"""Nanoseconds by which times of one place may differ."""
+
+
+_Key: TypeAlias = tuple[str, str, int, int]
+"""Both hosts, and both points."""
 
 
 class Transit(msgspec.Struct):
@@ -67,10 +76,17 @@ class Transit(msgspec.Struct):
         return sorted(self.sample)[len(self.sample) // 2] if self.sample else 0
 
     @property
+    def order_by_hops(self) -> int:
+        """The same as `order`, by the TTL alone."""
+        if bool(self.fell) == bool(self.rose):
+            return 0
+        return 1 if self.fell else -1
+
+    @property
     def order(self) -> int:
         """1 where the first point is nearer the sender, -1 where the second one is, 0 where nobody knows."""
-        if self.fell != self.rose and not (self.fell and self.rose):
-            return 1 if self.fell else -1
+        if self.order_by_hops:
+            return self.order_by_hops
         median = self.median
         if not self.count or self.uncertainty is None or abs(median) < max(self.uncertainty, 1):
             return 0
@@ -85,7 +101,15 @@ class Transits:
 
     def __init__(self, uncertainties: tuple[int | None, ...]) -> None:
         self._uncertainties = uncertainties
-        self._known: dict[tuple[str, str, int, int], Transit] = {}
+        self._known: dict[_Key, Transit] = {}
+        self._named: Callable[[str], str] | None = None
+        self._shown: dict[_Key, Transit] = {}
+
+    def named(self, named: Callable[[str], str]) -> Transits:
+        """The same with other names of the hosts."""
+        other = Transits(self._uncertainties)
+        other._known, other._named = self._known, named
+        return other
 
     def add(
         self, ends: tuple[str, str], points: tuple[int, int], time: int, hops: int = 0, weight: int = 1
@@ -111,10 +135,11 @@ class Transits:
         key = (*ends, first, second)
         known = self._known.get(key)
         if known is None and len(self._known) < _MOST:
-            known = self._known[key] = Transit(self._uncertainty(first, second))
+            known = self._known[key] = Transit(self.uncertainty(first, second))
         return known
 
-    def _uncertainty(self, first: int, second: int) -> int | None:
+    def uncertainty(self, first: int, second: int) -> int | None:
+        """By how much the clocks of two points may be wrong against each other (ns); None for unknown."""
         one, other = self._uncertainties[first], self._uncertainties[second]
         return None if one is None or other is None else one + other
 
@@ -122,11 +147,11 @@ class Transits:
         """As `Transit.order` for what goes from one host to another, by both directions between them."""
         if first > second:
             return -self.order(src, dst, second, first)
-        for ends, sign in (((src, dst), 1), ((dst, src), -1)):
-            found = self._known.get((*ends, first, second))
-            if found is not None and found.order:
-                return sign * found.order
-        return 0
+        known = self._by_name()
+        there, back = known.get((src, dst, first, second)), known.get((dst, src, first, second))
+        hops = [0 if one is None else one.order_by_hops for one in (there, back)]
+        times = [0 if one is None else one.order for one in (there, back)]
+        return hops[0] or -hops[1] or _by_round_trip(there, back) or times[0] or -times[1]
 
     def next_to(self, src: str, dst: str, first: int, second: int) -> bool:
         """Whether what goes from one host to another passes the second point after the first, and no other
@@ -151,7 +176,31 @@ class Transits:
 
     def all(self) -> list[tuple[tuple[str, str], tuple[int, int], Transit]]:
         """Each direction between two hosts, two points, and what is known of both."""
-        return [((src, dst), (one, other), known) for (src, dst, one, other), known in self._known.items()]
+        return [
+            ((src, dst), (one, other), known) for (src, dst, one, other), known in self._by_name().items()
+        ]
+
+    def _by_name(self) -> Mapping[_Key, Transit]:
+        """What is known, by the names of the hosts."""
+        named = self._named
+        if named is None:
+            return self._known
+        if len(self._shown) < len(self._known):
+            self._shown = {
+                (named(src), named(dst), first, second): one
+                for (src, dst, first, second), one in self._known.items()
+            }
+        return self._shown
+
+
+def _by_round_trip(there: Transit | None, back: Transit | None) -> int:
+    """The order of two points, by the shortest way there and back: no clock has a part in that."""
+    if there is None or back is None or not there.count or not back.count or there.uncertainty is None:
+        return 0
+    least = max(there.uncertainty, _NOISE)
+    if there.smallest - back.largest > least:
+        return 1
+    return -1 if back.smallest - there.largest > least else 0
 
 
 NO_TRANSITS = Transits(())

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from msmq_wire.capture.capture_sequence import CaptureSequence
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.detection import RULES, SEVERITIES, Finding, judge
 from msmq_wire.detection.finding_view import finding_view
@@ -58,11 +59,16 @@ def _signatures_are_asked() -> Iterator[None]:
 @cache
 def _found(path: Path) -> tuple[Finding, ...]:
     auditor = Auditor(_topology(path))
+    if path.is_dir():
+        # The captures of several places, given together.
+        together = CaptureSequence([str(one) for one in sorted(path.glob("*.pcap"))], streams=True)
+        return tuple(judge(together, auditor=auditor))
     return tuple(judge(read_capture(str(path), streams=True), auditor=auditor))
 
 
 def _captures(rule: Rule, kind: str) -> list[Path]:
-    return sorted((_FIXTURES / "findings" / rule.id).glob(f"{kind}_*.pcap"))
+    found = (_FIXTURES / "findings" / rule.id).glob(f"{kind}_*")
+    return sorted(one for one in found if one.suffix == ".pcap" or one.is_dir())
 
 
 def test_the_ids_are_those_that_have_pages() -> None:

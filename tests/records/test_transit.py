@@ -92,3 +92,47 @@ def test_packets_that_came_only_when_they_were_sent_again_are_counted_by_point()
     assert points == (0, 1)
     assert (transit.missed, transit.first_missed, transit.last_missed) == ([3, 1], [10, 5], [30, 5])
     assert (transit.count, transit.total) == (1, 16)
+
+
+@pytest.mark.parametrize(
+    ("there", "back", "order"),
+    [
+        # The clocks may be wrong by as much as packets take one way: both ways are longer than that.
+        (2 * MS, -2 * MS, 1),
+        (-2 * MS, 2 * MS, -1),
+        # One place, recorded twice.
+        (1000, 1000, 0),
+        (5000, -4000, 0),
+        # A clock that is wrong makes one way look short, and the other one long.
+        (5 * MS, MS, 1),
+    ],
+)
+def test_the_way_there_and_back_shows_the_order_whatever_the_clocks_do(
+    there: int, back: int, order: int
+) -> None:
+    transits = Transits((0, 2 * MS + 500))
+    transits.add((A, B), (0, 1), there)
+    transits.add((B, A), (0, 1), back)
+    assert transits.order(A, B, 0, 1) == order
+    assert transits.order(B, A, 0, 1) == -order
+
+
+def test_points_are_next_to_each_other_where_no_other_lies_between_them() -> None:
+    transits = Transits((0, 0, 0))
+    for one, other in ((0, 1), (1, 2), (0, 2)):
+        transits.add((A, B), (one, other), MS)
+    assert transits.path(A, B) == (0, 1, 2)
+    assert transits.path(B, A) == (2, 1, 0)
+    assert transits.path(A, "192.0.2.99") == ()
+    assert [transits.next_to(A, B, *points) for points in ((0, 1), (1, 2), (0, 2), (1, 0))] == [
+        True, True, False, False,
+    ]  # fmt: skip
+
+
+def test_other_names_of_hosts_stand_for_the_same_times() -> None:
+    transits = Transits((0, 0))
+    transits.add((A, B), (0, 1), MS)
+    named = transits.named({A: "host-1", B: "host-2"}.__getitem__)
+    assert named.order("host-1", "host-2", 0, 1) == 1
+    assert named.order(A, B, 0, 1) == 0
+    assert [ends for ends, _, _ in named.all()] == [("host-1", "host-2")]

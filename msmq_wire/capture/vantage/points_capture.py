@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, Self
 
 import msgspec
 
 from msmq_wire.capture.vantage.points import SharedTraffic
+from msmq_wire.reassembly.tcp_events import Endpoints
+from msmq_wire.records.endpoint import endpoint
 from msmq_wire.records.joined_capture import JoinedCapture, Sight, Unseen, joined_name
 from msmq_wire.records.transit import Transits
 
@@ -89,6 +91,7 @@ class PointsCapture(JoinedCapture):
     shared: SharedTraffic
     _frames: _Frames
     _transits: Transits
+    _named: Callable[[str], str]
 
     def __new__(
         cls, shared: SharedTraffic, known: PointsCapture | None = None, *, name: str | None = None
@@ -100,6 +103,7 @@ class PointsCapture(JoinedCapture):
         joined._frames = _Frames() if known is None else known._frames
         uncertainties = tuple(point.uncertainty for point in shared.points)
         joined._transits = Transits(uncertainties) if known is None else known._transits
+        joined._named = str if known is None else known._named
         return joined
 
     @property
@@ -145,14 +149,33 @@ class PointsCapture(JoinedCapture):
         if file in self.files:
             super().own(record, file)
 
-    def renamed(self, files: Sequence[str]) -> PointsCapture:
+    @property
+    def clock_offsets(self) -> tuple[int, ...]:
+        """See `JoinedCapture.clock_offsets`."""
+        return tuple(point.offset for point in self.shared.points)
+
+    @property
+    def translations(self) -> tuple[tuple[int, str, str], ...]:
+        """See `JoinedCapture.translations`; those of both directions, each once."""
+        found: dict[tuple[int, str, str], None] = {}
+        for one in self.shared.translations:
+            for there, here in zip(_ends(one.there), _ends(one.here), strict=True):
+                if there != here:
+                    found[one.point, self._named(there), self._named(here)] = None
+        return tuple(found)
+
+    def renamed(self, files: Sequence[str], named: Callable[[str], str] = str) -> PointsCapture:
         """See `JoinedCapture.renamed`."""
         names = dict(zip(self.files, files, strict=True))
         points = tuple(
             msgspec.structs.replace(point, files=tuple(names[file] for file in point.files))
             for point in self.shared.points
         )
-        return PointsCapture(msgspec.structs.replace(self.shared, points=points), self)
+        other = PointsCapture(msgspec.structs.replace(self.shared, points=points), self)
+        other._named = named
+        # A host of IPv6 stands in brackets where it has a port.
+        other._transits = self._transits.named(lambda host: named(f"[{host}]" if ":" in host else host))
+        return other
 
     def seen_at(self, frames: Iterable[int]) -> tuple[Sight, ...]:
         """What each point saw of the bytes in some frames, in the order of ``shared.points``.
@@ -181,6 +204,11 @@ class PointsCapture(JoinedCapture):
         if known.seen[run] & bit:
             return _SEEN
         return _OUTSIDE if known.outside[run] & bit else known.unseen.get((frame, point), _UNKNOWN)
+
+
+def _ends(ends: Endpoints) -> tuple[str, str]:
+    src, sport, dst, dport = ends
+    return endpoint(src, sport), endpoint(dst, dport)
 
 
 _STRENGTH: tuple[Unseen, ...] = ("unknown", "outside", "lost", "absent")

@@ -25,10 +25,12 @@ from msmq_wire.detection.diagnosis.phrases import (
     short,
     span,
 )
+from msmq_wire.detection.diagnosis.whereabouts import short_points
 from msmq_wire.detection.finding import Connection, connection_of
 from msmq_wire.detection.folding import Fold
 from msmq_wire.sessions import HostClock, MessageLife, Moment, Story
 from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
+from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 
 Name = TypeVar("Name", str, int)
@@ -145,7 +147,7 @@ def sent(
         builder.say(f"And {count(rest, 'message')} to other queues: messages lists them.")
     clocks = list(story.clocks)
     if builder.statements:
-        _clocks(clocks, sums, builder)
+        _clocks(clocks, sums, story, builder)
     if sums.reports:
         builder.say(f"{count(sums.reports, 'report message')} about traced messages: why shows their paths.")
     builder.facts = {
@@ -171,8 +173,22 @@ def sent(
     }
 
 
-def _clocks(clocks: list[HostClock], sums: MessageSums, builder: AnswerBuilder) -> None:
+def _right_elsewhere(clock: HostClock, story: Story) -> tuple[str, ...]:
+    """The vantage point by whose clock that of a sender is right, and the one by whose clock it is not."""
+    for capture in () if story.point_sights is None else story.point_sights.captures:
+        names = short_points(capture)
+        for name, offset in zip(names, capture.clock_offsets, strict=True):
+            if abs(clock.offset + offset // SECOND) <= AHEAD:
+                return name, names[0]
+    return ()
+
+
+def _clocks(clocks: list[HostClock], sums: MessageSums, story: Story, builder: AnswerBuilder) -> None:
     """Statements about clocks of senders that differ from the clock of the capture."""
+    right = {names: None for one in clocks if one.astray and (names := _right_elsewhere(one, story))}
+    for name, first in right:
+        builder.say(f"The clocks of senders agree with {name}; that of {first}, which times are of, differs.")
+    clocks = [one for one in clocks if not (one.astray and _right_elsewhere(one, story))]
     sure = [clock for clock in clocks if clock.sure]
     # A message that waited has an old SentTime; none has a time to come.
     astray = [clock for clock in clocks if clock.astray and (clock.sure or clock.offset > 0)]

@@ -34,7 +34,7 @@ def recordings(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
         return
     for capture in sights.captures:
         builder.say(f"{listed(short_points(capture))} recorded the same traffic: it is read as one.")
-        for text in _nearer(capture):
+        for text in (*_nearer(capture), *_clocks(capture), *_translations(capture)):
             builder.say(text)
     for text in recording_gaps(sights):
         builder.say(f"{text}.")
@@ -55,6 +55,27 @@ def _nearer(capture: JoinedCapture) -> Iterator[str]:
             yield f"{path[0]} is nearer {src}, and {path[1]} nearer {dst}."
         else:
             yield f"What {src} sends to {dst} passes {listed(path)}, in this order."
+
+
+def _clocks(capture: JoinedCapture) -> Iterator[str]:
+    """How the clock of each point differs from that of the first one."""
+    names, points = short_points(capture), list(enumerate(capture.clock_offsets))
+    for at, offset in points[1:]:
+        uncertainty = capture.transits.uncertainty(0, at)
+        if uncertainty is not None:
+            way = "behind" if offset > 0 else "ahead of"
+            yield (
+                f"Times are those of {names[0]}; the clock of {names[at]} is {span(abs(offset))} {way} it "
+                f"(± {span(uncertainty)})."
+            )
+
+
+def _translations(capture: JoinedCapture) -> Iterator[str]:
+    """Which addresses are translated between the points."""
+    names, found = short_points(capture), capture.translations
+    shown = [f"{there} in {names[point]} is {here} in {names[0]}" for point, there, here in found[:MOST]]
+    if shown:
+        yield f"Addresses are translated (NAT) between the places: {listed(shown, len(found))}."
 
 
 def recording_gaps(sights: PointSights | None) -> list[str]:

@@ -26,14 +26,25 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
         guids = hosts.setdefault(host_of(session.client), {})
         if guid not in guids:
             guids[guid] = place_in(session, moment, 0, path=_PATH, offset=_OFFSET, length=16, data=guid)
+    behind = _translated(story)
     for host, guids in hosts.items():
-        if len(guids) > 1:
+        # Behind an address that is translated (NAT) there are as many hosts as another place saw.
+        if len(guids) > max(1, len(behind.get(host, ()))):
             names = ", ".join(map(str, list(guids)[:_SHOWN]))
             more = f" and {len(guids) - _SHOWN} more" if len(guids) > _SHOWN else ""
             yield Detection(
                 message=f"{host} opens sessions for {len(guids)} queue managers: {names}{more}",
                 evidence=tuple(guids.values())[:_SHOWN],
             )
+
+
+def _translated(story: Story) -> dict[str, set[str]]:
+    """The hosts behind each translated address, as another vantage point saw them."""
+    found: dict[str, set[str]] = {}
+    for capture in () if story.point_sights is None else story.point_sights.captures:
+        for _, there, here in capture.translations:
+            found.setdefault(host_of(here), set()).add(host_of(there))
+    return found
 
 
 RULE = Rule(

@@ -9,6 +9,7 @@ import msgspec
 from msmq_wire.detection.false_lengths import place_of
 from msmq_wire.detection.packet_fields import reached
 from msmq_wire.detection.rule import Context, Detection, Rule, TimeComparison
+from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import AHEAD, NEAR, HostClock, is_time, length_of_time, sender_of
 from msmq_wire.spec import SpecRef
@@ -39,7 +40,9 @@ def _check(record: Record, context: Context) -> Iterable[Detection]:
     if sent and not is_time(sent, record.time):
         return ()
     age = record.time // SECOND - sent
-    if -AHEAD <= age <= _WAIT:
+    # Where several places recorded it, the clock of one of them may be the one that is wrong.
+    offsets = record.capture.clock_offsets if isinstance(record.capture, JoinedCapture) else ()
+    if any(-AHEAD <= age - offset // SECOND <= _WAIT for offset in (0, *offsets)):
         return ()
     limit = record.packet.base_header.time_to_reach_queue
     if 0 < age <= (_ENDLESS_WAIT if limit == INFINITE else max(limit, _WAIT)):

@@ -67,7 +67,7 @@ class StandIns:
 
     def _renamed(self, capture: JoinedCapture) -> JoinedCapture:
         if capture not in self._joined:
-            self._joined[capture] = capture.renamed([self.file(one) for one in capture.files])
+            self._joined[capture] = capture.renamed([self.file(one) for one in capture.files], self.endpoint)
         return self._joined[capture]
 
     def endpoint(self, text: str) -> str:

@@ -1,0 +1,140 @@
+"""Where vantage points are, how long packets took between them, and what their recordings lack."""
+
+from __future__ import annotations
+
+import pytest
+
+from msmq_wire.capture.vantage.points import SharedTraffic, Translation, VantagePoint
+from msmq_wire.capture.vantage.points_capture import PointsCapture
+from msmq_wire.detection.rules.id_many import RULE as ID_MANY
+from msmq_wire.wire.types.guid import GUID
+from tests.detection.diagnosis.test_path_losses import told
+from tests.sessions.points_tape import CLIENT, MS, SERVER, PointsTape
+from tests.sessions.tape import START
+
+SECOND = 1_000_000_000
+
+
+def opened(**options: bool | int | None) -> PointsTape:
+    tape = PointsTape(**options)  # type: ignore[arg-type]  # options of a tape
+    tape.open()
+    tape.message(1)
+    tape.ack(1)
+    return tape
+
+
+def test_packets_that_tcp_sent_again_are_lost_between_the_points() -> None:
+    tape = opened()
+    for number in range(7):
+        tape.capture.transits.lose((CLIENT, SERVER), (0, 1), START + number * SECOND)
+    # What only the point behind saw is missing in the other recording.
+    tape.capture.transits.lose((CLIENT, SERVER), (1, 0), START)
+    found = told(tape)
+    assert found.sentences(4)[1] == (
+        f"Seen at {CLIENT} (sender.pcap), never at {SERVER} (receiver.pcap): at least 7 packets of about 10 "
+        f"from {CLIENT} to {SERVER}, between 2026-11-20 09:14:07Z and 09:14:13Z. They came when TCP sent "
+        "them again: nothing is lost by that but time."
+    )
+    (line,) = found.digest.lines
+    assert (line.severity, line.layer, line.rule) == ("low", "network", "NET-LOST")
+    assert found.answers[3].facts["lost_and_sent_again"][0]["packets"] == 7
+
+
+def test_one_packet_of_many_is_no_cause() -> None:
+    tape = opened()
+    tape.capture.transits.add((CLIENT, SERVER), (0, 1), 2 * MS, weight=5000)
+    tape.capture.transits.lose((CLIENT, SERVER), (0, 1), START)
+    found = told(tape)
+    assert "at least 1 packet of about 5,004" in found.text(4)
+    assert found.digest.lines == ()
+
+
+def test_without_an_order_of_the_points_nothing_is_lost_between_them() -> None:
+    tape = opened(apart=False)
+    tape.capture.transits.lose((CLIENT, SERVER), (0, 1), START)
+    assert "never at" not in told(tape).text(4)
+
+
+def test_a_recording_of_one_direction_says_so() -> None:
+    tape = PointsTape()
+    tape.tcp("syn")
+    with tape.only(0, "unknown"):
+        tape.tcp("syn_ack", 1)
+    tape.message(1)
+    with tape.only(0, "unknown"):
+        tape.ack(1)
+    said = f"receiver.pcap has only what {CLIENT} sent to {SERVER}: what {SERVER} sent is not in it."
+    assert said in told(tape).sentences(19)
+
+
+def test_traffic_that_does_not_pass_a_point_is_no_gap_of_its_recording() -> None:
+    tape = opened()
+    with tape.only(1, "unknown"):
+        tape.message(2, on=9)
+    assert told(tape).sentences(19)[-3:] == (
+        "sender.pcap and receiver.pcap recorded the same traffic: it is read as one.",
+        f"sender.pcap is nearer {CLIENT}, and receiver.pcap nearer {SERVER}.",
+        "Times are those of sender.pcap; the clock of receiver.pcap is 0.0 ms ahead of it (± 0.1 ms).",
+    )
+
+
+def translated(offset: int = 0) -> PointsTape:
+    """Two hosts behind one address, with a queue manager each, as the receiver's point sees them."""
+    here = (bytes((192, 0, 2, 21)), 49731, bytes((192, 0, 2, 10)), 1801)
+    points = (
+        VantagePoint(files=("receiver.pcap",)),
+        VantagePoint(files=("sender.pcap",), offset=offset, uncertainty=MS),
+    )
+    translations = tuple(
+        Translation(1, (bytes((10, 0, 0, number)), 5000, *here[2:]), (here[0], here[1] + number, *here[2:]))
+        for number in (1, 2)
+    )
+    tape = PointsTape()
+    tape.capture = PointsCapture(SharedTraffic(points=points, translations=translations))
+    return tape
+
+
+def test_addresses_that_are_translated_are_told() -> None:
+    tape = translated()
+    tape.open()
+    (said,) = (one for one in told(tape).sentences(19) if "NAT" in one)
+    assert said == (
+        "Addresses are translated (NAT) between the places: 10.0.0.1:5000 in sender.pcap is "
+        "192.0.2.21:49732 in receiver.pcap and 10.0.0.2:5000 in sender.pcap is 192.0.2.21:49733 in "
+        "receiver.pcap."
+    )
+
+
+@pytest.mark.parametrize("managers", [2, 3])
+def test_as_many_queue_managers_as_another_point_saw_hosts_share_no_address(managers: int) -> None:
+    tape = translated()
+    for number in range(1, managers + 1):
+        tape.handshake(number)
+        tape.establish(0, number, client_guid=GUID(bytes(15) + bytes((number,))))
+        tape.establish(1, number)
+    found = list(ID_MANY.check(tape.story(), None))  # type: ignore[arg-type]  # it asks for no context
+    assert len(found) == (managers > 2)
+
+
+def test_redaction_names_no_address_of_the_other_point() -> None:
+    tape = translated()
+    named = tape.capture.renamed(("file 1", "file 2"), lambda text: f"hidden {text.count('.')}")
+    assert named.translations == ((1, "hidden 3", "hidden 3"),)
+    assert tape.capture.translations[0][1] == "10.0.0.1:5000"
+
+
+@pytest.mark.parametrize("behind", [1, 2])
+def test_clocks_of_senders_that_are_right_by_another_point_are_not_wrong(behind: int) -> None:
+    """The clock of the first recording is an hour ahead."""
+    tape = translated(offset=3600 * SECOND if behind == 1 else 0)
+    tape.open()
+    for number in range(1, 6):
+        tape.wait(10)
+        tape.message(number, sent_time=tape.time // SECOND - 3600)
+        tape.ack(number)
+    found = told(tape)
+    agrees = (
+        "The clocks of senders agree with sender.pcap; that of receiver.pcap, which times are of, differs."
+    )
+    assert (agrees in found.sentences(3)) == (behind == 1)
+    assert any(line.rule == "TIM-SKEW" for line in found.digest.lines) == (behind == 2)
