@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
 from msmq_wire.markup import Markup, joined, script_json, tag, visible
 from msmq_wire.report.html_tables import table
 from msmq_wire.report.outcome_totals import outcome_text
@@ -56,7 +57,8 @@ def message_section(
     rows = totals.rows
     if not rows:
         return tag("p", "No message was captured.")
-    reported = [_reported(row, story, gone) for row in rows]
+    where = Whereabouts(story)
+    reported = [_reported(row, story, gone, where) for row in rows]
     cells = [_cells(row, outcome) for row, (outcome, _) in zip(rows[:_FIRST], reported, strict=False)]
     notes = []
     if totals.messages > len(rows):
@@ -87,7 +89,9 @@ def _controls() -> Markup:
     )
 
 
-def _reported(row: MessageRow, story: Story, gone: Mapping[str, str]) -> tuple[str, MessageLife | None]:
+def _reported(
+    row: MessageRow, story: Story, gone: Mapping[str, str], where: Whereabouts
+) -> tuple[str, MessageLife | None]:
     life = story.lives.of(row.id, row.message_id) if row.message_id else None
     if row.lies:
         return row.lies, None
@@ -95,7 +99,10 @@ def _reported(row: MessageRow, story: Story, gone: Mapping[str, str]) -> tuple[s
         return f"is an acknowledgment: {class_words(row.message_class)}", life
     if life is not None and life.reports_on:
         return f"is a report about {' or '.join(map(visible, life.reports_on))}", life
-    return gone.get(row.message_id, "") if life is None else outcome_text(life), life
+    if life is None:
+        return gone.get(row.message_id, ""), life
+    loss = where.loss_of(life) if life.outcome == "unknown" else None
+    return outcome_text(life) if loss is None else f"lost on its way: {loss.text}", life
 
 
 def _cells(row: MessageRow, outcome: str) -> tuple[object, ...]:

@@ -110,8 +110,8 @@ RULES = (
         "MS-MQQB 3.1.5.8.6",
         meaning="Two places recorded the same traffic. One of them saw these packets, the other one, further "
         "on their way, did not. It was recording before and after them, and nobody acknowledged their bytes, "
-        "so they were dropped between the two places. Packets that came when TCP sent them again are told, too, "
-        "with severity low.",
+        "so they were dropped between the two places. Packets that came when TCP sent them again are told, "
+        "too, with severity low.",
         action="Look at what lies between the two places: firewalls, a VPN, the MTU, switches and cables. "
         "Record at a place between them to find where the packets end.",
         harmless="Packets that took another way, which passes only one of the two places.",
