@@ -349,13 +349,13 @@ class TcpReassembler:
             if not ack:
                 flow.candidate = msgspec.structs.replace(segment, payload=b"", cut=0)
             return False
+        heard(flow, segment)
         before, flow.syn_time = flow.syn_time, segment.time
         if flow.isn is not None and (flow.syn_acked or not ack):
             if ack == flow.syn_acked and before and 0 <= segment.time - before <= COPY_TIME:
                 return True
             _tell(flow, "syn_retransmission", segment, events)
             return True
-        heard(flow, segment)
         _tell(flow, "syn_ack" if ack else "syn", segment, events)
         flow.syn_acked = ack
         flow.isn = segment.seq & MASK

@@ -81,9 +81,9 @@ class SideEvidence(msgspec.Struct, gc=False):
         """Say that the other side, last ``heard`` then, sent nothing since the data that was ``sent``."""
         if self.unanswered_since is None:
             self.unanswered_since = sent
-            self.idle_before = _between(heard, sent.time)
+            self.idle_before = between(heard, sent.time)
         self.unanswered += 1
-        self.unanswered_time = _between(self.unanswered_since.time, at.time)
+        self.unanswered_time = between(self.unanswered_since.time, at.time)
 
     def asks(self, ident: int) -> None:
         """Count an acknowledgment that asks for a hole, but not the same packet again."""
@@ -111,7 +111,7 @@ class SideEvidence(msgspec.Struct, gc=False):
     def measure(self, time: int) -> None:
         """Take note how long the window was full by now."""
         if self.closed_since is not None:
-            lasted = _between(self.closed_since, time)
+            lasted = between(self.closed_since, time)
             self.longest_zero_window = max(self.longest_zero_window or 0, lasted or 0)
 
 
@@ -121,6 +121,7 @@ class ResetEvidence(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: FrameTime
     side: int
     idle: int | None
+    silent: int | None
     hop_limit: int | None
     usual_hop_limit: int | None
     forged_by: ForgedBy | None
@@ -162,6 +163,6 @@ def is_same_packet(before: int, here: int) -> bool | None:
     return (before - here) & 0xFFFF < _COPIES
 
 
-def _between(since: int, until: int) -> int | None:
+def between(since: int, until: int) -> int | None:
     """Nanoseconds between two times, 0 where they are out of order; None where one is unknown."""
     return max(0, until - since) if since and until else None

@@ -14,6 +14,7 @@ from msmq_wire.reassembly.tcp_evidence import (
     ResetEvidence,
     SideEvidence,
     TcpEvidence,
+    between,
     is_same_packet,
 )
 from msmq_wire.reassembly.tcp_flow import RESYNC_REACH, WINDOW, Connection, Flow
@@ -68,7 +69,8 @@ def observe_reset(flow: Flow, segment: TcpSegment) -> None:
     connection.reset_evidence = ResetEvidence(
         at=FrameTime(segment.frame, segment.time),
         side=flow.direction,
-        idle=max(0, segment.time - connection.before) if segment.time and connection.before else None,
+        idle=between(connection.before, segment.time),
+        silent=between(flow.heard_at, segment.time),
         hop_limit=hop_limit,
         usual_hop_limit=usual,
         forged_by=forged_by,

@@ -57,7 +57,8 @@ class ConnectionReset(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The reset that ended a connection, or one that fits nothing in it. RFC 9293 3.10.7.4
 
     ``direction`` is that of the side whose address it bears: 0 client, 1 server. ``idle`` is the
-    nanoseconds since the segment of the connection before it. ``hop_limit`` is that of the reset,
+    nanoseconds since the segment of the connection before it, ``silent`` since the one of this side: who
+    answers the first data after idling with a reset was silent for long. ``hop_limit`` is that of the reset,
     ``usual_hop_limit`` that of the segment of this side before it; None where unknown.
 
     ``forged_by`` says why somebody else than this side seems to have sent it: its hop limit is another one
@@ -69,6 +70,7 @@ class ConnectionReset(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     at: Moment
     direction: int
     idle: int | None = None
+    silent: int | None = None
     hop_limit: int | None = None
     usual_hop_limit: int | None = None
     forged_by: ForgedBy | None = None

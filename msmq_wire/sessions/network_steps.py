@@ -79,6 +79,7 @@ def _reset(record: Record, reset: ResetEvidence) -> ConnectionReset:
         at=Moment(record.id, reset.at.frame, reset.at.time or None),
         direction=reset.side,
         idle=reset.idle,
+        silent=reset.silent,
         hop_limit=reset.hop_limit,
         usual_hop_limit=reset.usual_hop_limit if one_place else None,
         forged_by=reset.forged_by if one_place or reset.forged_by != "hop_limit" else None,

@@ -67,7 +67,13 @@ class Wire:
 def reset_of(side: int, frame: int, time: int) -> TcpEvidence:
     """A reset after a hole, by whom the time between two frames tells nothing more."""
     reset = ResetEvidence(
-        at=FrameTime(frame, time), side=side, idle=10, hop_limit=None, usual_hop_limit=None, forged_by=None
+        at=FrameTime(frame, time),
+        side=side,
+        idle=10,
+        silent=10,
+        hop_limit=None,
+        usual_hop_limit=None,
+        forged_by=None,
     )
     holed = SideEvidence(holes=1, unacknowledged=4)
     return TcpEvidence(sides=(holed, SideEvidence()), reset=reset, lossy=True)

@@ -142,6 +142,7 @@ def test_silence_after_idling_says_how_long_it_was_idle() -> None:
         at=FrameTime(9, START + 1_802_111 * MS),
         side=0,
         idle=1200 * MS,
+        silent=1200 * MS,
         hop_limit=128,
         usual_hop_limit=128,
         forged_by=None,
@@ -298,6 +299,36 @@ def test_the_window_of_who_begins_or_ends_says_nothing(flags: int) -> None:
     assert found is None or found.sides == (SideEvidence(), SideEvidence())
 
 
+def test_a_reset_that_answers_the_first_data_after_idling_was_silent_since() -> None:
+    line = Line()
+    line.data(10, 0, b"data")
+    line.ack(11, 4)
+    line.data(3_600_011, 4, b"more")
+    line.send(3_600_012, 1, RST | ACK, 0, acks=8)
+    found = line.evidence()
+    assert found is not None
+    assert found.reset is not None
+    assert (found.reset.idle, found.reset.silent) == (1 * MS, 3_600_001 * MS)
+
+
+@pytest.mark.parametrize("flags", [SYN, PSH | ACK])
+def test_a_copy_that_was_routed_once_more_lets_hop_limits_vary(flags: int) -> None:
+    line = Line(opened=False)
+    line.send(0, 0, SYN, -1, acks=None, ident=9)
+    if flags == SYN:
+        line.send(0, 0, SYN, -1, acks=None, ident=9, hop_limit=127)
+    line.send(1, 1, SYN | ACK, -1, acks=0)
+    line.send(2, 0, ACK, 0, acks=0)
+    line.data(3, 0, b"data", ident=10)
+    if flags != SYN:
+        line.data(3, 0, b"data", ident=10, hop_limit=127)
+    line.send(100, 0, RST, 4, acks=0, hop_limit=127)
+    found = line.evidence()
+    assert found is not None
+    assert found.reset is not None
+    assert found.reset.forged_by is None
+
+
 @pytest.mark.parametrize(
     ("hops", "reset", "forged_by"),
     [
@@ -334,7 +365,13 @@ def test_a_reset_that_fits_nothing_is_kept_and_the_connection_goes_on() -> None:
     found = line.evidence()
     assert found is not None
     assert found.reset == ResetEvidence(
-        at=forged, side=1, idle=8 * MS, hop_limit=57, usual_hop_limit=57, forged_by="sequence_number"
+        at=forged,
+        side=1,
+        idle=8 * MS,
+        silent=9 * MS,
+        hop_limit=57,
+        usual_hop_limit=57,
+        forged_by="sequence_number",
     )
     assert line.kinds()[-2:] == ["rst", "closed"]
 

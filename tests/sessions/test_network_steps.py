@@ -143,7 +143,12 @@ def test_directions_are_those_from_the_client_and_from_the_server() -> None:
             ),
         ),
         reset=ConnectionReset(
-            at=moment(6, reset, 5320), direction=1, idle=5000 * MS, hop_limit=128, usual_hop_limit=128
+            at=moment(6, reset, 5320),
+            direction=1,
+            idle=5000 * MS,
+            silent=5000 * MS,
+            hop_limit=128,
+            usual_hop_limit=128,
         ),
     )
 
