@@ -36,6 +36,8 @@ _LEAST_CLOSED = SECOND
 _LEAST_IDLE = 60 * SECOND
 """No firewall is known to give up a connection sooner."""
 _LONGEST_PAUSE = 60 * SECOND
+_ANSWER = 3 * SECOND
+"""A reset that answers a message comes within this time; a sender sends again after it at the latest."""
 _SEGMENT = 1460
 _LEAST_TOO_BIG = 3
 """A sender that heeds the first message sends nothing too big again, but a few segments may be on the way."""
@@ -212,10 +214,31 @@ def _window(session: Session, evidence: NetworkEvidence, side: int) -> NetworkFa
 
 
 def _reset(session: Session, evidence: NetworkEvidence) -> NetworkFault | None:
-    """A reset that somebody between the two sides seems to have sent, at once or after a time of silence."""
+    """A reset that somebody between the two sides seems to have sent, or that answers what ends a silence.
+
+    Where a side sends after a long time, and gets a reset at once, the other end of the connection is gone:
+    a device forgot it, or the host was restarted.
+    """
     reset = evidence.reset
-    if reset is None or reset.forged_by is None:
+    if reset is None:
         return None
-    idle = reset.idle or 0
+    side = 1 - reset.direction
+    idle = max((reset.idle or 0) * (reset.forged_by is not None), _silence_before(session, side, reset.at))
+    if reset.forged_by is None and idle < _LEAST_IDLE:
+        return None
     kind: FaultKind = "idle" if idle >= _LEAST_IDLE else "reset"
-    return NetworkFault(kind, session, 1 - reset.direction, 1, (reset.at,), 0, idle)
+    return NetworkFault(kind, session, side, 1, (reset.at,), 0, idle)
+
+
+def _silence_before(session: Session, side: int, reset: Moment) -> int:
+    """The time without messages before the first one that a reset answers at once; 0 if it answers none."""
+    there, back = session.directions[side], session.directions[1 - side]
+    since, last = there.waiting_since, there.last_message
+    heard = (there.last_ack, back.last_message, back.last_ack, session.opened)
+    times = [one.time for one in heard if one is not None and one.time is not None]
+    if since is None or last is None or None in (since.time, last.time, reset.time) or not times:
+        return 0
+    assert since.time is not None
+    assert last.time is not None
+    assert reset.time is not None
+    return since.time - max(times) if 0 <= reset.time - last.time <= _ANSWER else 0

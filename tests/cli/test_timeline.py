@@ -127,6 +127,32 @@ def test_without_a_choice_the_sessions_are_listed(run: Run) -> None:
     assert [(row["session"], row["unacknowledged"]) for row in rows] == [(0, [2, 0]), (1, [0, 0])]
 
 
+@pytest.mark.parametrize(
+    ("name", "kinds", "line"),
+    [
+        (
+            "NET-LOSS/hit_never_acknowledged",
+            ["unanswered"],
+            "Network: TCP of 192.0.2.10 acknowledged nothing more of what 192.0.2.21 sent, sent again 5 times "
+            "in 9.31 s.",
+        ),
+        (
+            "NET-WINDOW/hit_full",
+            ["window"],
+            "Network: the TCP receive window of 192.0.2.10 was 0 for 42.01 s.",
+        ),
+        ("NET-LOSS/miss_once", [], "End: still there when the capture ended."),
+    ],
+)
+def test_a_session_says_what_tcp_shows_of_the_network(
+    run: Run, name: str, kinds: list[str], line: str
+) -> None:
+    path = _FIXTURES / "findings" / f"{name}.pcap"
+    assert run("timeline", path, "--session", 0, "--quiet").out.splitlines()[-1] == line
+    (row,) = map(json.loads, run("timeline", path, "--format", "jsonl").out.splitlines())
+    assert row["network"] == kinds
+
+
 def test_redaction_hides_hosts_and_labels_and_keeps_the_steps(run: Run) -> None:
     for choice in (("--session", 0), ("--message", 44)):
         outcome = run("timeline", _GAP, *choice, "--redact", "hosts,labels,bodies")

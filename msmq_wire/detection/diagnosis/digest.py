@@ -416,12 +416,8 @@ def _moments(group: FindingGroup) -> list[Moment]:
     ]
 
 
-def _frame_order(moment: Moment) -> tuple[int, int]:
-    return moment.record, moment.frame or 0
-
-
 def _line(draft: _Draft, words: Phrases) -> DigestLine:
-    moments = sorted(dict.fromkeys(draft.moments), key=_frame_order)[:_MOST_FRAMES]
+    moments = sorted(dict.fromkeys(draft.moments), key=words.place)[:_MOST_FRAMES]
     frames = dict.fromkeys(one.frame for one in moments if one.frame is not None)
     first, last = _span((*draft.span, *(one.time for one in draft.moments)))
     return DigestLine(
@@ -431,7 +427,7 @@ def _line(draft: _Draft, words: Phrases) -> DigestLine:
         text=draft.said,
         who=draft.who[:MOST_KEPT],
         frames=tuple(sorted({*frames, *draft.frames}))[:_MOST_FRAMES],
-        records=tuple(dict.fromkeys(one.record for one in moments)),
+        records=tuple(sorted({one.record for one in moments})),
         where=f"{words.frames(moments)}{words.period(moments)}" if frames else "",
         action=_addressed(draft),
         rule=draft.rule,

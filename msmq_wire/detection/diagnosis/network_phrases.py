@@ -10,6 +10,8 @@ from msmq_wire.detection.finding import Layer
 from msmq_wire.detection.network_faults import NetworkFault
 from msmq_wire.sessions import ConnectionReset
 
+_NOBODY = ("0.0.0.0", "::")
+
 
 def fault_clause(fault: NetworkFault) -> str:
     """What happened to the bytes of a session, as a clause: ``TCP of 192.0.2.10 acknowledged ...``."""
@@ -75,7 +77,9 @@ def router_clause(fault: NetworkFault) -> str:
     assert evidence is not None
     told = next(one for one in evidence.too_big if one.direction == fault.side)
     mtu = "a smaller MTU" if told.mtu is None else f"an MTU of {told.mtu:,} bytes"
-    return f"{told.router} says (ICMP) that its next link has {mtu}"
+    # Zeros are what is left of an address that is not to be shown.
+    router = "a router" if told.router in _NOBODY else told.router
+    return f"{router} says (ICMP) that its next link has {mtu}"
 
 
 def forged_clause(reset: ConnectionReset, bearer: str) -> str:

@@ -136,8 +136,15 @@ class Phrases:
         """The file of a moment (empty if unknown), and the frame number in the file."""
         if not self._captures:
             return "", moment.frame
-        capture = self._captures[max(bisect_right(self._starts, moment.record) - 1, 0)]
+        capture = self._captures[self._capture_of(moment)]
         return (capture, None) if moment.frame is None else located_frame(capture, moment.frame)
+
+    def place(self, moment: Moment) -> tuple[int, int, int]:
+        """The sort key of a moment: by capture, then by frame."""
+        return self._capture_of(moment), moment.frame or 0, moment.record
+
+    def _capture_of(self, moment: Moment) -> int:
+        return max(bisect_right(self._starts, moment.record) - 1, 0)
 
     def file(self, moment: Moment) -> str:
         """The short name of the file of a moment; empty if there is only one file."""

@@ -47,7 +47,7 @@ def _unexchanged() -> Tape:
     return _end(tape)
 
 
-def _unacknowledged(idle: float = 0, reset: int | None = None) -> Tape:
+def _unacknowledged(idle: float = 0, reset: int | None = None, after: float = 21) -> Tape:
     """Message 1 is acknowledged, and behind a pause messages 2 and 3 are not."""
     tape = Tape()
     tape.open()
@@ -57,7 +57,7 @@ def _unacknowledged(idle: float = 0, reset: int | None = None) -> Tape:
     tape.message(2)
     tape.message(3)
     if reset is not None:
-        tape.wait(21)
+        tape.wait(after)
         tape.tcp("rst", reset)
     return _end(tape)
 
@@ -164,6 +164,14 @@ SCENES = {
         ("NET-IDLE",),
         (*_BLAME, "192.0.2.10 reset the connection"),
     ),
+    "the other end of an idle connection is gone": Scene(
+        lambda: _unacknowledged(310, reset=1, after=0),
+        evidence(reset=msgspec.structs.replace(_FORGED, at=moment(12, 310.02), forged_by=None)),
+        "[medium, likely, network] The connection between 192.0.2.21 and 192.0.2.10 was dropped while it was "
+        "idle: after 5 min 10 s without traffic 192.0.2.21 got a reset; also 2 messages",
+        ("NET-IDLE",),
+        (*_BLAME, "192.0.2.10 reset the connection", "device"),
+    ),
     "a device resets the connection": Scene(
         lambda: _unacknowledged(reset=1),
         evidence(reset=_FORGED),
@@ -180,6 +188,13 @@ SCENES = {
     "the server resets the connection": Scene(
         lambda: _unacknowledged(reset=1),
         evidence(reset=msgspec.structs.replace(_FORGED, forged_by=None)),
+        "[medium, likely, queue manager] 2 messages",
+        ("192.0.2.10 reset the connection",),
+        ("network]", "device", "NET-"),
+    ),
+    "the server resets the connection long after a pause": Scene(
+        lambda: _unacknowledged(310, reset=1),
+        evidence(reset=msgspec.structs.replace(_FORGED, at=moment(12, 331.02), forged_by=None)),
         "[medium, likely, queue manager] 2 messages",
         ("192.0.2.10 reset the connection",),
         ("network]", "device", "NET-"),
@@ -203,6 +218,13 @@ SCENES = {
         evidence(lost(), too_big=(msgspec.structs.replace(_TOO_BIG, mtu=None),)),
         "[medium, likely, network] 203.0.113.1 says (ICMP) that its next link has a smaller MTU: what",
         (),
+    ),
+    "the address of a router is not to be shown": Scene(
+        _unacknowledged,
+        evidence(lost(), too_big=(msgspec.structs.replace(_TOO_BIG, router="0.0.0.0"),)),
+        "[medium, likely, network] A router says (ICMP) that its next link has an MTU of 1,400 bytes: what",
+        (),
+        (*_BLAME, "0.0.0.0"),
     ),
     "the sender heeds the router": Scene(
         _unacknowledged,
