@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.visibility import Visibility
-from msmq_wire.sessions import Moment, NetworkEvidence, Session
+from msmq_wire.sessions import ConnectionReset, Moment, NetworkEvidence, Session
 from msmq_wire.units import SECOND
 
 FaultKind: TypeAlias = Literal["unanswered", "resent", "window", "reset", "idle", "mtu"]
@@ -223,22 +223,27 @@ def _reset(session: Session, evidence: NetworkEvidence) -> NetworkFault | None:
     if reset is None:
         return None
     side = 1 - reset.direction
-    idle = max((reset.idle or 0) * (reset.forged_by is not None), _silence_before(session, side, reset.at))
+    idle = max((reset.idle or 0) * (reset.forged_by is not None), _silence_before(session, side, reset))
     if reset.forged_by is None and idle < _LEAST_IDLE:
         return None
     kind: FaultKind = "idle" if idle >= _LEAST_IDLE else "reset"
     return NetworkFault(kind, session, side, 1, (reset.at,), 0, idle)
 
 
-def _silence_before(session: Session, side: int, reset: Moment) -> int:
-    """The time without messages before the first one that a reset answers at once; 0 if it answers none."""
+def _silence_before(session: Session, side: int, reset: ConnectionReset) -> int:
+    """The time without messages before the first one that a reset answers at once; 0 if it answers none.
+
+    Who was silent in TCP for less has taken part until then.
+    """
     there, back = session.directions[side], session.directions[1 - side]
     since, last = there.waiting_since, there.last_message
     heard = (there.last_ack, back.last_message, back.last_ack, session.opened)
     times = [one.time for one in heard if one is not None and one.time is not None]
-    if since is None or last is None or None in (since.time, last.time, reset.time) or not times:
+    if since is None or last is None or None in (since.time, last.time, reset.at.time) or not times:
         return 0
     assert since.time is not None
     assert last.time is not None
-    assert reset.time is not None
-    return since.time - max(times) if 0 <= reset.time - last.time <= _ANSWER else 0
+    assert reset.at.time is not None
+    silence = since.time - max(times)
+    silence = silence if reset.silent is None else min(silence, reset.silent)
+    return silence if 0 <= reset.at.time - last.time <= _ANSWER else 0

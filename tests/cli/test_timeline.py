@@ -133,8 +133,8 @@ def test_without_a_choice_the_sessions_are_listed(run: Run) -> None:
         (
             "NET-LOSS/hit_never_acknowledged",
             ["unanswered"],
-            "Network: TCP of 192.0.2.10 acknowledged nothing more of what 192.0.2.21 sent, sent again 5 times "
-            "in 9.31 s.",
+            "Network: TCP of 192.0.2.10 acknowledged nothing more of what 192.0.2.21 sent, sent again 5 "
+            "times in 9.31 s.",
         ),
         (
             "NET-WINDOW/hit_full",

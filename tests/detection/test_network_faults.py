@@ -19,6 +19,7 @@ from msmq_wire.detection.network_faults import (
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import (
     ConnectionReset,
+    Moment,
     NetworkEvidence,
     PacketTooBig,
     SentEvidence,
@@ -173,3 +174,32 @@ def test_a_capture_that_dropped_frames_shows_no_silence_but_a_forged_reset() -> 
     assert shown_fault(session(evidence(lost())), Visibility()) is not None
     assert shown_fault(session(evidence(reset=_RESET)), dropping) is not None
     assert shown_fault(None, dropping) is None
+
+
+@pytest.mark.parametrize(
+    ("pause", "after", "silent", "found"),
+    [
+        # Message 2 is sent after a pause, and a reset comes so many seconds later.
+        (310, 0.02, None, ("idle", 310)),
+        (310, 0.02, 311, ("idle", 310)),
+        (59, 0.02, None, None),
+        (310, 3.5, None, None),
+        # TCP heard of the other side in between, as by keep-alives.
+        (310, 0.02, 20, None),
+    ],
+)
+def test_a_reset_that_answers_a_message_after_a_silence_shows_that_the_other_end_is_gone(
+    pause: float, after: float, silent: float | None, found: tuple[str, int] | None
+) -> None:
+    tape = Tape()
+    tape.open()
+    tape.message(1)
+    tape.ack(1)
+    tape.wait(pause)
+    tape.message(2)
+    tape.wait(after)
+    tape.tcp("rst", 1)
+    at = Moment(len(tape.records), len(tape.records), tape.time)
+    reset = ConnectionReset(at=at, direction=1, silent=None if silent is None else int(silent * SECOND))
+    faults = faults_of(msgspec.structs.replace(tape.session(), network=evidence(reset=reset)))
+    assert [(one.kind, one.idle // SECOND, one.side) for one in faults] == ([(*found, 0)] if found else [])
