@@ -8,13 +8,17 @@ from __future__ import annotations
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.detection.diagnosis.message_sums import MessageSums, ResentMessages
+from msmq_wire.detection.diagnosis.network_phrases import below, fault_action, fault_clause, layer_of_fault
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, quoted, short
-from msmq_wire.detection.finding import Severity
+from msmq_wire.detection.finding import Severity, connection_of
+from msmq_wire.detection.network_faults import shown_fault
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Story, TransactionalStream
 from msmq_wire.units import SECOND
 
 _PATIENCE = 120 * SECOND
+_MOST_SESSIONS = 64
+"""A stream has the numbers of so many sessions."""
 _GAPS: tuple[Need, ...] = ("between", "counted", "in_time")
 _ACKS: tuple[Need, ...] = ("both_sides", "whole", "to_source", "counted")
 """What a capture must hold between two hosts to show that numbers, or OrderAcks, are missing."""
@@ -31,7 +35,7 @@ def streams(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuil
             attention = "medium"
         elif _is_stuck(stream, story) and builder.was_captured_between(_ACKS, sender, receiver, stream.last):
             attention = "low"
-            builder.add_cause(_stuck_cause(stream))
+            builder.add_cause(_stuck_cause(stream, story))
         moments = [moment for gap in stream.gaps[:MOST] for moment in (gap.at, gap.filled)]
         shown = stream.first, stream.last, *moments, stream.last_order_ack
         builder.say(_stream_text(stream, words), *shown, attention=attention)
@@ -83,22 +87,33 @@ def _is_stuck(stream: TransactionalStream, story: Story) -> bool:
     return bool(stream.awaiting) and since is not None and last is not None and last - since > _PATIENCE
 
 
-def _stuck_cause(stream: TransactionalStream) -> Cause:
+def _stuck_cause(stream: TransactionalStream, story: Story) -> Cause:
     sender, receiver = host(stream.src), host(stream.dst)
+    # Of more sessions the last one is not known.
+    number = stream.sessions[-1] if 0 < len(stream.sessions) < _MOST_SESSIONS else None
+    session = None if number is None else story.session(number)
+    fault = shown_fault(session, story.visibility)
     queue = stream.queue or "a queue that is not known"
     return Cause(
         text=f"{count(stream.awaiting, 'transactional message')} from {sender} to {queue} are not covered by "
-        "an OrderAck",
+        f"an OrderAck{'' if fault is None else f': {fault_clause(fault)}'}",
         severity="low",
         confidence="likely" if stream.certain else "guess",
         moments=(stream.first, stream.last),
         who=(sender, receiver),
-        action=f"look at {receiver}, and into the outgoing queue of {sender}",
+        action=f"look at {receiver}, and into the outgoing queue of {sender}"
+        if fault is None
+        else fault_action(fault),
         count=stream.awaiting,
         rules=("MSG-UNACKED",),
         kind="unanswered",
         about=receiver,
         brief=f"{count(stream.awaiting, 'message')} from {sender} not covered by an OrderAck",
+        layer=None if fault is None else layer_of_fault(fault),
+        below=below(fault),
+        connections=()
+        if fault is None or session is None
+        else (connection_of(session.client, session.server),),
     )
 
 

@@ -76,6 +76,16 @@ def _slow() -> Tape:
     return _end(tape)
 
 
+def _unordered() -> Tape:
+    """Two transactional messages are taken, and no OrderAck comes."""
+    tape = Tape()
+    tape.open()
+    tape.message(1, tx=(1, 0))
+    tape.message(2, tx=(2, 1))
+    tape.ack(2)
+    return _end(tape)
+
+
 class Scene(NamedTuple):
     """A tape with its evidence: the start of the only line, and what has to be said and must not be said."""
 
@@ -262,6 +272,20 @@ SCENES = {
         "[low, likely, network] 192.0.2.21 sent 40 segments to 192.0.2.10 again, about 93 % of its segments",
         ("also messages of 192.0.2.21 waited up to 1 min",),
         ("192.0.2.10 slows", "memory"),
+    ),
+    "the OrderAck is lost": Scene(
+        _unordered,
+        evidence(None, lost()),
+        "[low, likely, network] TCP of 192.0.2.21 acknowledged nothing more of what 192.0.2.10 sent",
+        ("also 2 messages from 192.0.2.21 not covered by an OrderAck",),
+        (*_BLAME, "Look at 192.0.2.10"),
+    ),
+    "no OrderAck is sent": Scene(
+        _unordered,
+        evidence(),
+        "[low, likely, queue manager] 2 transactional messages from 192.0.2.21 to",
+        ("Look at 192.0.2.10, and into the outgoing queue of 192.0.2.21.",),
+        ("network]", "NET-"),
     ),
     "a slow receiver": Scene(
         _slow,
