@@ -61,6 +61,7 @@ _JSON: dict[str, Callable[[Any], str]] = {
     "text": json_string,
     "endpoint": BoundedCache(json_string).__getitem__,
     "numbers": lambda numbers: f"[{','.join(map(str, numbers))}]",
+    "texts": lambda texts: f"[{','.join(map(json_string, texts))}]",
 }
 
 

@@ -194,3 +194,9 @@ def test_a_table_of_briefs_is_that_of_rows(
             table.add({key: found.json(key) for key in table.keys})
     table.finish()
     assert expected == capsys.readouterr().out
+
+
+def test_a_list_of_texts_is_one_in_json() -> None:
+    (column,) = (one for one in COLUMNS if one.name == "seen_at")
+    lines = json_lines([column])([[("a.pcap: whole", 'b "2".pcap: lost'), None]])
+    assert lines == [r'{"seen_at":["a.pcap: whole","b \"2\".pcap: lost"]}', '{"seen_at":null}']
