@@ -11,7 +11,7 @@ import random
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -167,7 +167,7 @@ def _small_memory(frames: list[Frame], draw: random.Random) -> Degraded:
     return Degraded([frames], frozenset(one.number for one in frames), memory=1)
 
 
-def _other_clock(draw: random.Random) -> dict[str, int]:
+def _other_clock(draw: random.Random) -> dict[str, Any]:
     """A clock that is wrong by up to two seconds, and drifts by up to 20 microseconds a second."""
     return {"offset": draw.randrange(-2_000, 2_000) * 1_000_000, "drift": draw.randrange(-20, 20) * 1000}
 
