@@ -146,7 +146,7 @@ def test_what_reads_captures_waits_until_somebody_asks_for_it() -> None:
 def test_the_help_of_the_program_needs_no_room_but_its_own_and_no_library_that_checks_values() -> None:
     asked_for = modules_asked_for("from msmq_wire.cli.app import main; main(['--help'])")
     assert {name.split(".")[1] for name in asked_for if name.startswith("msmq_wire.")} == {
-        *("cli", "errors", "invisible", "urls"),
+        *("cli", "cycles", "errors", "invisible", "urls"),
     }
     assert (
         asked_for & {"construct", "cryptography", "jinja2", "msgspec", "numpy", "pyarrow", "pydantic"}
