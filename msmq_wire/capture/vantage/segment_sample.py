@@ -29,6 +29,9 @@ REPEATED = 2_000_000
 COARSE = 900_000
 """Nanoseconds from which on the steps of a clock are coarse."""
 
+_OTHER = np.arange(1 << 16) < 1024
+_OTHER[[80, 135, 443, 593]] = False
+"""Ports of services that carry neither MSMQ nor RPC nor HTTP: they say nothing that is asked of a capture."""
 _GOLDEN = 0x9E3779B97F4A7C15
 _MIX = np.array([pow(_GOLDEN, power, 1 << 64) for power in range(1, 13)], np.uint64)
 """Odd, so that multiplying loses nothing."""
@@ -121,7 +124,7 @@ def _rows(data: bytearray, times: Array, frames: RegularFrames) -> SegmentSample
     """The rows of segments whose payload is at ``frames.at`` of ``data``."""
     flags, size, length = frames.flags, frames.size, frames.size + frames.cut
     time = times[frames.index]
-    usable = (time > 0) & (flags & RST == 0)
+    usable = (time > 0) & (flags & RST == 0) & ~(_OTHER[frames.sport] | _OTHER[frames.dport])
     begins = flags & SYN > 0
     bare = np.flatnonzero(usable & ((length == 0) & (flags & ACK > 0) | begins))
     kind = np.where(begins[bare], np.where(flags[bare] & ACK > 0, HANDSHAKE, SYN_ALONE), BARE)

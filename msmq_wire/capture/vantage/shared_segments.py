@@ -249,7 +249,7 @@ def _is_copy(here: SegmentSample, there: SegmentSample, one: Array, two: Array, 
     if most * _MOST_COPIES >= len(ahead) and _is_zone(shift):
         return True
     no_trips = int((np.abs(trips) <= 2 * _EXACT).sum())
-    return len(trips) > 1 and no_trips * 5 >= len(trips) * 4 and most * _DRIFTING >= len(ahead)
+    return len(trips) > 0 and no_trips * 5 >= len(trips) * 4 and most * _DRIFTING >= len(ahead)
 
 
 def _is_zone(shift: int) -> bool:
