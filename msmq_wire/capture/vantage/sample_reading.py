@@ -74,7 +74,7 @@ def _take_together(chunks: list[Chunk], kept: Mapping[int, _Kept]) -> None:
     joint = _one_chunk(chunks)
     for chunk in chunks:
         kept[int(chunk.numbers[0])].take(chunk.time, ())
-    for part in sampled(joint):
+    for part in filter(len, sampled(joint)):
         owners = joint.numbers[part["frame"]]
         order = np.argsort(owners, kind="stable")
         numbers, first = np.unique(owners[order], return_index=True)
