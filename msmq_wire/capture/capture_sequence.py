@@ -81,7 +81,7 @@ class CaptureSequence:
         self._given = given or {}
         self._starts = {name: file.tell() for name, file in self._given.items() if can_seek(file)}
         self._last_id = 0
-        self.shared: dict[tuple[str, ...], SharedTraffic] = {}
+        self._shared: dict[tuple[str, ...], SharedTraffic] = {}
 
     def __iter__(self) -> Iterator[Record]:
         # Without a projection there are no projected rows.
@@ -109,7 +109,7 @@ class CaptureSequence:
             negotiator=self.negotiator,
             memory=self.memory,
         )
-        other._starts, other.captures, other.shared = self._starts, self.captures, self.shared
+        other._starts, other.captures, other._shared = self._starts, self.captures, self._shared
         return other
 
     def _read(self, items_of: ItemsOf) -> Iterator[Read]:
@@ -124,9 +124,14 @@ class CaptureSequence:
         for capture in self._grouped(rings(self.files)):
             if isinstance(capture, SharedTraffic):
                 files = tuple(file for point in capture.points for file in point.files)
-                self.shared[files], capture = capture, files
+                self._shared[files], capture = capture, files
             found.append(capture)
         return found
+
+    @property
+    def shared(self) -> dict[tuple[str, ...], SharedTraffic]:
+        """The captures that several vantage points recorded, by their files."""
+        return self._shared if self.captures else {}
 
     def _grouped(self, captures: list[tuple[str, ...]]) -> Sequence[tuple[str, ...] | SharedTraffic]:
         """The captures, those of the same traffic as one."""

@@ -307,7 +307,7 @@ class SecondReading(CaptureSet):
             redactor=reading.redactor,
             memory=reading.memory,
         )
-        self.captures, self.shared = reading.captures, reading.shared
+        self.captures, self._shared = reading.captures, reading.shared
 
     def _fail(self, message: str) -> None:
         self.counts.status = 1
