@@ -167,6 +167,12 @@ class CaptureSet(CaptureSequence):
     def _watched_file(self, file: PointFile) -> AbstractContextManager[object]:
         return self._hashed(file, file.name, lambda: file.error is not None)
 
+    def _points(self, capture: PointsCapture, items_of: ItemsOf) -> Iterator[Read]:
+        before = len(self.hashed)
+        yield from super()._points(capture, items_of)
+        # They ended in the order of their times.
+        self.hashed[before:] = sorted(self.hashed[before:], key=lambda one: capture.files.index(one.name))
+
     def _folder_text(self, folder: str) -> str:
         return nothing_in_folder(folder, self.recursive)
 

@@ -45,7 +45,8 @@ class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
     ``frames`` are those read, ``skipped`` counts frames that are not MSMQ by reason, ``notices`` and
     ``failures`` are lines of text, ``redacted`` names what was blanked out, ``program`` is the name and
     version of the writer. ``at_rest`` is what was found in files that are no captures. Where files are one
-    capture, ``starts`` has for each of ``files`` how many frames of its capture lie before it.
+    capture, ``starts`` has for each of ``files`` how many frames of its capture lie before it, None where
+    frames of others lie between its own.
     """
 
     program: str
@@ -58,7 +59,7 @@ class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[str, ...] = ()
     redacted: tuple[str, ...] = ()
     at_rest: AtRest | None = None
-    starts: tuple[int, ...] = ()
+    starts: tuple[int | None, ...] = ()
 
 
 def report_page(
@@ -246,7 +247,7 @@ def _counted(outcome_totals: OutcomeTotals) -> Iterator[Markup]:
         yield tag("p", f"Of {looked}: {came}.{beside}")
 
 
-def capture_section(captures: Sequence[FileRead], starts: Sequence[int] = ()) -> Markup:
+def capture_section(captures: Sequence[FileRead], starts: Sequence[int | None] = ()) -> Markup:
     """What tells the captures from all others; ``starts`` as in `ReadFacts`."""
     if not captures:
         return tag("p", "Nothing is known of the files.")
@@ -265,16 +266,25 @@ def capture_section(captures: Sequence[FileRead], starts: Sequence[int] = ()) ->
     if not starts:
         return table("Captures", heads, rows, more=len(captures) - len(rows))
     heads += ("Numbers of frames",)
-    numbered = [
-        (*row, f"{start + 1:,} to {start + one.frames:,}" if one.frames else "")
-        for row, one, start in zip(rows, captures, starts, strict=False)
-    ]
-    note = (
+    numbered = [(*row, _numbers(one, start)) for row, one, start in zip(rows, captures, starts, strict=False)]
+    ring = (
         "Files that follow each other in time are one capture. Their frames are numbered on from file to "
         "file, except where a file is named beside them."
     )
+    points = (
+        "Captures of the same traffic at several places are read as one. Their frames are numbered as they "
+        "were merged, each once, except where a file is named beside them."
+    )
+    note = points if None in starts else ring
     shown = table("Captures", heads, numbered, more=len(captures) - len(rows))
     return joined(tag("p", note, class_="note"), shown)
+
+
+def _numbers(file: FileRead, start: int | None) -> str:
+    """The numbers that the frames of a file have in their capture."""
+    if start is None:
+        return "merged"
+    return f"{start + 1:,} to {start + file.frames:,}" if file.frames else ""
 
 
 def _limit_section(

@@ -171,15 +171,20 @@ def _follow(reading: CaptureSet, redactor: Redactor, taken: _Taken) -> tuple[Sto
     return story, redacted.diagnosis
 
 
-def _starts(reading: CaptureSet) -> tuple[int, ...]:
-    """How many frames of its capture lie before each file that was opened; nothing where each is alone."""
+def _starts(reading: CaptureSet) -> tuple[int | None, ...]:
+    """How many frames of its capture lie before each file that was opened; nothing where each is alone.
+
+    None for files of vantage points.
+    """
     if reading.at_rest or all(len(files) == 1 for files in reading.captures):
         return ()
     firsts = {files[0] for files in reading.captures}
-    starts, before = [], 0
+    merged = {file for files in reading.shared for file in files}
+    starts: list[int | None] = []
+    before = 0
     for one in reading.hashed:
         before = 0 if one.name in firsts else before
-        starts.append(before)
+        starts.append(None if one.name in merged else before)
         before += one.frames
     return tuple(starts)
 
