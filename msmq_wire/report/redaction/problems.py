@@ -77,6 +77,8 @@ _TELLING = frozenset(
         "srmp_message.reference",
         "too-deep",
         "unknown-selector",
+        "user_message.ordering-ack-flags",
+        "user_message.ordering-ack-queue",
         "xml.attributes",
         "xml.depth",
         "xml.doctype",
