@@ -204,7 +204,7 @@ class TcpReassembler:
             if connection is not self._latest:
                 self._connections.move_to_end(connection.stream)
                 self._latest = connection
-            connection.before = connection.time
+            before = connection.time
             connection.frame, connection.time = segment.frame, segment.time
             plain = flow.expected >= 0 and segment.flags & _PLAIN == ACK and segment.window != 0
             if plain and not segment.cut:
@@ -221,6 +221,7 @@ class TcpReassembler:
                         if self._shared.tail > TAIL_TOTAL:
                             self._trim_tails()
                     return events
+            connection.before = before
         flow = self._feed_slowly(flow, segment, events)
         events = self._in_order(flow.connection, events)
         while flow.connection.pending > self._max_pending:
@@ -234,7 +235,7 @@ class TcpReassembler:
     def _in_order(self, connection: Connection, events: list[TcpEvent]) -> list[TcpEvent]:
         """The events that may come out now: while one direction waits for a hole, the other waits, too."""
         waits = connection.waits
-        if not waits and not connection.waiting and not any(type(event) is StreamGap for event in events):
+        if not waits and not connection.waiting and StreamGap not in map(type, events):
             return events
         connection.keep([event for event in events if event.stream == connection.stream])
         others = [event for event in events if event.stream != connection.stream]
@@ -301,13 +302,10 @@ class TcpReassembler:
             if carries:
                 flow.peer.wait(segment.frame, segment.time, events)
             # Once both ends are acknowledged nothing more is sent: holes stay.
-            if all(
-                side.fin is not None and (side.fin_told or side.received > side.fin.start)
-                for side in connection.flows
-            ):
+            if flow.has_ended and flow.peer.has_ended:
                 self._close(flow, segment, events)
-        for side in connection.flows:
-            side.expected = _expected(side)
+        flow.expected = _expected(flow)
+        flow.peer.expected = _expected(flow.peer)
         return flow
 
     def _open(self, segment: TcpSegment, events: list[TcpEvent]) -> Flow:
@@ -447,6 +445,7 @@ def _expected(flow: Flow) -> int:
     if not connection.established and (peer.started or not flow.started):
         return -1
     if flow.evidence is not None and flow.evidence.closed_since is not None:
+        # The segment that opens the window must not pass unseen, nor the one that answers.
         return -1
     if peer.evidence is not None and peer.evidence.unanswered:
         return -1

@@ -177,6 +177,16 @@ class Flow:
         return position if position - self.next <= WINDOW else self.next
 
     @property
+    def has_ended(self) -> bool:
+        """Whether all up to its FIN was delivered, or the other side acknowledged the FIN."""
+        return self.fin is not None and (self.fin_told or self.received > self.fin.start)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for bytes that the other side acknowledged."""
+        return bool(self.pieces) and self.started and self.received > self.next
+
+    @property
     def runs_ahead(self) -> bool:
         """Whether the other side acknowledged what was not captured, and that was not told yet."""
         return self.started and not self.connection.unseen and self.received > self.top + 1
@@ -495,7 +505,7 @@ class Connection:
     @property
     def waits(self) -> bool:
         """Whether a direction waits for bytes that the other side acknowledged."""
-        return any(flow.pieces and flow.started and flow.received > flow.next for flow in self.flows)
+        return self.flows[0].waits or self.flows[1].waits
 
     @property
     def pending(self) -> int:

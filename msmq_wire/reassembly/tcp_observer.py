@@ -17,7 +17,7 @@ from msmq_wire.reassembly.tcp_evidence import (
     between,
     is_same_packet,
 )
-from msmq_wire.reassembly.tcp_flow import RESYNC_REACH, WINDOW, Connection, Flow
+from msmq_wire.reassembly.tcp_flow import MASK, RESYNC_REACH, WINDOW, Connection, Flow
 
 
 def observe(flow: Flow, segment: TcpSegment) -> None:
@@ -25,17 +25,26 @@ def observe(flow: Flow, segment: TcpSegment) -> None:
     flags = segment.flags
     if flags & (SYN | RST):
         return
+    peer = flow.peer
+    carries = bool(segment.payload) or segment.cut > 0 or flags & FIN != 0
+    if flow.evidence is None and peer.evidence is None and segment.window and flow.fin is None:
+        # Nothing was odd so far, nothing is missing, and most segments follow.
+        follows = flow.started and (segment.seq - (flow.seq0 or 0) - flow.next) & MASK == 0
+        if follows and not flow.pieces and not peer.pieces:
+            if carries:
+                flow.sent_at, flow.ident = segment.time, segment.ident
+            heard(flow, segment)
+            return
     known = flow.started or bool(flow.pieces)
     if known and abs(flow.position(segment.seq) - flow.next) > WINDOW:
         return
-    peer, at = flow.peer, FrameTime(segment.frame, segment.time)
+    at = FrameTime(segment.frame, segment.time)
     if peer.evidence is not None:
         peer.evidence.answered()
     if segment.window == 0 and not flags & FIN:
         _evidence(flow).window(0, at)
     elif segment.window > 0 and flow.evidence is not None:
         flow.evidence.window(segment.window, at)
-    carries = bool(segment.payload) or segment.cut > 0 or bool(flags & FIN)
     if carries and known:
         carries = _sent(flow, segment, at)
     elif flags & ACK and peer.pieces and peer.started and peer.position(segment.ack) == peer.next:
@@ -47,9 +56,11 @@ def observe(flow: Flow, segment: TcpSegment) -> None:
 
 def heard(flow: Flow, segment: TcpSegment) -> None:
     """Take note that a segment of this side was captured."""
-    if flow.hop_limit and segment.hop_limit and flow.hop_limit != segment.hop_limit:
-        flow.hop_limits_vary = True
-    flow.heard_at, flow.hop_limit = segment.time, segment.hop_limit
+    hop_limit = segment.hop_limit
+    if hop_limit != flow.hop_limit:
+        flow.hop_limits_vary |= bool(hop_limit and flow.hop_limit)
+        flow.hop_limit = hop_limit
+    flow.heard_at = segment.time
 
 
 def observe_reset(flow: Flow, segment: TcpSegment) -> None:
