@@ -115,7 +115,8 @@ _FAILURES: dict[str, _Failure] = {
 }
 _WITHOUT_ANSWER = ("establishing", "parameters")
 """Failures for want of an answer, unless TCP shows that the question did not arrive."""
-_BEFORE_SESSION = ("tcp_only", *_WITHOUT_ANSWER, "undelivered", "stalled", "interrupted")
+_NOT_DELIVERED = ("undelivered", "stalled", "interrupted")
+_BEFORE_SESSION = ("tcp_only", *_WITHOUT_ANSWER, *_NOT_DELIVERED)
 """Failures before the session is open, when no message can be sent."""
 
 
@@ -201,7 +202,7 @@ def add_failed_connections(story: Story, candidates: Fold, builder: AnswerBuilde
         failures.kinds[kind] += 1
         failures.unanswered_syns += 1 + session.syn_retransmissions if kind == "silence" else 0
         failures.last = kind
-        failures.below[below(final_fault(session))] = None
+        failures.below[below(final_fault(session) if kind in _NOT_DELIVERED else None)] = None
         # There are at most as many clients as sessions.
         failures.clients[host(session.client)] = session.number
         opening = session.syn, session.establish_request, session.establish_response

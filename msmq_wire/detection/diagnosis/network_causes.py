@@ -6,7 +6,8 @@ answer, and what else can do the same: a capture at one place does not show wher
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -15,9 +16,9 @@ import msgspec
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.detection.diagnosis.network_phrases import (
+    ACTIONS,
     again_clause,
     below,
-    fault_action,
     fault_clause,
     forged_clause,
     router_clause,
@@ -43,8 +44,9 @@ OF_WINDOWS: tuple[FaultKind, ...] = ("window",)
 """The fault of a host that question 17 tells."""
 _MOST_PAIRS = 1024
 _MOST_MOMENTS = 16
-_MOST_CONNECTIONS = 256
-_MOST_FACTS = 64
+_MOST_CONNECTIONS, _MOST_CONNECTIONS_OF_ALL = 64, 8192
+_MOST_NAMED = 3
+_MOST_FACTS, _MOST_HOSTS = 64, 16
 
 
 class _Kind(NamedTuple):
@@ -65,9 +67,11 @@ _KINDS: dict[FaultKind, _Kind] = {
 
 
 class _Faults(msgspec.Struct):
-    """The faults of one kind from one host to another; ``worst`` is the one that lasted longest."""
+    """The faults of one kind from some hosts to others; ``worst`` is the one that lasted longest."""
 
     worst: NetworkFault
+    senders: dict[str, None]
+    receivers: dict[str, None]
     count: int = 0
     sessions: int = 0
     shortest_idle: int = 0
@@ -87,11 +91,35 @@ class _Faults(msgspec.Struct):
         if len(self.connections) < _MOST_CONNECTIONS:
             self.connections[connection_of(fault.session.client, fault.session.server)] = None
 
+    def join(self, other: _Faults) -> None:
+        """Add the faults of another pair of hosts."""
+        self.senders |= other.senders
+        self.receivers |= other.receivers
+        self.sessions += other.sessions
+        self.count += other.count
+        self.share = max(self.share, other.share)
+        self.shortest_idle = min(self.shortest_idle, other.shortest_idle)
+        self.worst = max(self.worst, other.worst, key=lambda fault: fault.lasted)
+        self.moments += other.moments[: max(_MOST_MOMENTS - len(self.moments), 0)]
+        if len(self.connections) < _MOST_CONNECTIONS_OF_ALL:
+            self.connections |= other.connections
+
+    @property
+    def named(self) -> tuple[str, str]:
+        """The senders and the receivers, in words."""
+        first, last = (
+            listed(list(hosts)[:_MOST_NAMED], len(hosts)) for hosts in (self.senders, self.receivers)
+        )
+        return first, last
+
 
 def add_network_causes(
     story: Story, kinds: Collection[FaultKind], candidates: Fold, words: Phrases, builder: AnswerBuilder
 ) -> None:
-    """Add a statement and a cause for each kind of fault and pair of hosts, and the numbers as facts."""
+    """Add a statement and a cause for each kind of fault and host, and the numbers by pair as facts.
+
+    Of one receiver with several senders, and of one sender with several receivers, this is one cause.
+    """
     found: dict[tuple[FaultKind, str, str], _Faults] = {}
     for session in story.sessions:
         for fault in faults_of(session) if session.network is not None else ():
@@ -104,16 +132,34 @@ def add_network_causes(
             sender, receiver = map(host, fault.ends)
             key = fault.kind, sender, receiver
             if key in found or len(found) < _MOST_PAIRS:
-                found.setdefault(key, _Faults(fault)).add(fault)
-    for (kind, sender, receiver), faults in found.items():
-        builder.add_cause(_cause(kind, sender, receiver, faults, words))
-    for (kind, sender, receiver), faults in list(found.items())[:MOST]:
-        text = _text(kind, sender, receiver, faults, words)
-        builder.say(f"{text[:1].upper()}{text[1:]}.", *faults.moments, attention="info")
-    if len(found) > MOST:
-        builder.say(f"And {count(len(found) - MOST, 'more fault')} of the network between other hosts.")
+                ends = {sender: None}, {receiver: None}
+                found.setdefault(key, _Faults(fault, *ends)).add(fault)
     if found:
         builder.facts["network"] = list(_facts(found.items()))
+    merged = _merged(found)
+    for number, faults in enumerate(merged):
+        text = _text(faults, words)
+        builder.add_cause(_cause(faults, text))
+        if number < MOST:
+            builder.say(f"{text[:1].upper()}{text[1:]}.", *faults.moments, attention="info")
+    if len(merged) > MOST:
+        builder.say(f"And {count(len(merged) - MOST, 'more fault')} of the network between other hosts.")
+
+
+def _merged(found: Mapping[tuple[FaultKind, str, str], _Faults]) -> list[_Faults]:
+    """One value for each host that several others have the same fault with, and for each other pair."""
+    partners = Counter((kind, 1, receiver) for kind, _, receiver in found)
+    partners.update((kind, 0, sender) for kind, sender, _ in found)
+    merged: dict[Hashable, _Faults] = {}
+    for (kind, sender, receiver), faults in found.items():
+        shared: tuple[FaultKind, int, str] = kind, 1, receiver
+        if partners[shared] < partners[kind, 0, sender]:
+            shared = kind, 0, sender
+        if shared in merged:
+            merged[shared].join(faults)
+        else:
+            merged[shared] = faults
+    return list(merged.values())
 
 
 def add_undelivered(
@@ -133,32 +179,35 @@ def add_undelivered(
         builder.say(text, *(life.first for life in lives), *fault.moments)
 
 
-def _cause(kind: FaultKind, sender: str, receiver: str, faults: _Faults, words: Phrases) -> Cause:
-    of, worst = _KINDS[kind], faults.worst
+def _cause(faults: _Faults, text: str) -> Cause:
+    worst, kind = faults.worst, faults.worst.kind
+    of, (sender, receiver) = _KINDS[kind], faults.named
+    hosts = (*list(faults.senders)[:_MOST_HOSTS], *list(faults.receivers)[:_MOST_HOSTS])
     reset = _reset_of(worst)
     by_number = reset is not None and reset.forged_by == "sequence_number"
     return Cause(
-        text=_text(kind, sender, receiver, faults, words),
+        text=text,
         # What follows from it raises that: sessions that did not open, messages without an acknowledgment.
         severity="low",
         # A number may be left from an earlier connection of the same ports.
         confidence="guess" if kind == "reset" and by_number else of.confidence,
         moments=tuple(faults.moments),
-        who=(receiver, sender) if kind == "window" else (sender, receiver),
-        action=fault_action(worst),
+        who=tuple(reversed(hosts)) if kind == "window" else hosts,
+        action=ACTIONS[kind].format(sender=sender, receiver=receiver),
         count=faults.sessions,
         rules=(of.rule,),
         kind=below(worst),
-        about=receiver,
+        about=next(iter(faults.receivers)),
         connections=tuple(faults.connections),
     )
 
 
-def _text(kind: FaultKind, sender: str, receiver: str, faults: _Faults, words: Phrases) -> str:
+def _text(faults: _Faults, words: Phrases) -> str:
+    sender, receiver = faults.named
     worst, several = faults.worst, faults.sessions > 1
     where, up_to = f" in {count(faults.sessions, 'connection')}" if several else "", "up to " * several
     reset = _reset_of(worst)
-    match kind:
+    match worst.kind:
         case "unanswered":
             return (
                 f"TCP of {receiver} acknowledged nothing more of what {sender} sent{where}, "
@@ -178,9 +227,10 @@ def _text(kind: FaultKind, sender: str, receiver: str, faults: _Faults, words: P
             )
         case "reset":
             assert reset is not None
+            victim, bearer = map(host, worst.ends)
             return (
-                f"the reset in {words.frame(reset.at)} bears the address of {receiver}, and a device between "
-                f"it and {sender} seems to have sent it{where}: {forged_clause(reset, receiver)}"
+                f"the reset in {words.frame(reset.at)} bears the address of {bearer}, and a device between "
+                f"it and {victim} seems to have sent it{where}: {forged_clause(reset, bearer)}"
             )
         case "idle":
             came = "got a reset" if not worst.lasted else f"got no answer ({again_clause(worst)})"

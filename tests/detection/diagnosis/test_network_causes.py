@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -380,6 +380,51 @@ def test_connections_with_one_fault_are_one_cause() -> None:
         "longest": int(16.4 * SECOND),
         "idle": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("clients", "servers", "said", "who"),
+    [
+        (
+            range(1, 6),
+            [10],
+            "TCP of 192.0.2.10 acknowledged nothing more of what 198.51.100.1, 198.51.100.2, 198.51.100.3 "
+            "and 2 more sent in 5 connections",
+            5 + 1,
+        ),
+        (
+            [1],
+            range(10, 15),
+            "TCP of 192.0.2.10, 192.0.2.11, 192.0.2.12 and 2 more acknowledged nothing more of what "
+            "198.51.100.1 sent in 5 connections",
+            1 + 5,
+        ),
+    ],
+)
+def test_what_one_host_has_with_many_is_one_cause(
+    clients: Iterable[int], servers: Iterable[int], said: str, who: int
+) -> None:
+    tape = Tape()
+    pairs = [(client, server) for client in clients for server in servers]
+    for on, (client, server) in enumerate(pairs):
+        at = len(tape.records)
+        tape.handshake(on)
+        tape.establish(0, on)
+        ends = {"192.0.2.21": f"198.51.100.{client}", "192.0.2.10": f"192.0.2.{server}"}
+        tape.records[at:] = [
+            msgspec.structs.replace(one, src=_renamed(one.src, ends), dst=_renamed(one.dst, ends))
+            for one in tape.records[at:]
+        ]
+    digest, answers = diagnosed(_end(tape), *(evidence(lost()) for _ in pairs))
+    (line,) = [one for one in digest.causes if one.rule == "NET-LOSS"]
+    assert line.text.startswith(said)
+    assert len(line.who) == who
+    assert len(answers[2].facts["network"]) == 5
+
+
+def _renamed(end: str | None, names: dict[str, str]) -> str:
+    name, _, port = (end or "").rpartition(":")
+    return f"{names[name]}:{port}"
 
 
 def test_a_connection_without_the_fault_keeps_its_own_cause() -> None:
