@@ -22,8 +22,8 @@ from msmq_wire.capture.vantage.translations import find_translations
 _SAMPLE, _ALL_SAMPLES = 1 << 17, 1 << 21
 """Rows of the sample of a capture, and of all samples together, at most."""
 _LEAST_SAMPLE = 1 << 9
-_COMPARED = 8
-"""Of captures that all have a segment, each is compared with so many others that have it."""
+_MOST_PLACES = 16
+"""Captures that may have a segment: what more have tells nothing of any of them."""
 _SEEN_TWICE = 2
 _UNKNOWN = 1 << 62
 
@@ -53,9 +53,13 @@ def _pairs(samples: dict[int, SegmentSample]) -> list[tuple[int, int]]:
     owners = np.concatenate([np.full(len(sample), number) for number, sample in samples.items()])
     order = np.argsort(keys, kind="stable")
     keys, owners = keys[order], owners[order]
-    base = int(owners.max()) + 1
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
+    counts = np.diff(np.append(first, len(keys)))
+    told = np.repeat((counts > 1) & (counts <= _MOST_PLACES), counts)
+    keys, owners = keys[told], owners[told]
+    base = max(samples) + 1
     pairs: set[tuple[int, int]] = set()
-    for step in range(1, _COMPARED + 1):
+    for step in range(1, _MOST_PLACES):
         same = (keys[step:] == keys[:-step]) & (owners[step:] != owners[:-step])
         pairs |= {
             divmod(both, base)

@@ -49,7 +49,7 @@ class SharedSegments(msgspec.Struct, frozen=True, eq=False):
     """What two captures share: they are two places, or one is a copy of (a part of) the other.
 
     ``here`` and ``there`` are the rows of their samples that are the same segments. ``clock`` is that of the
-    second one, relative to the first.
+    second place, relative to the first.
     """
 
     relation: Relation
@@ -68,15 +68,15 @@ def compare(here: SegmentSample, there: SegmentSample) -> SharedSegments | None:
     if _evidence(here, there, one, two) < 1 or _covered(here, there, one, two) < _COVERED:
         return None
     towards, trips = _ways(here, there, one, two)
-    copied = _is_copy(here, there, one, two, trips) or _is_replayed(here, there, one, two, trips)
-    relation: Relation = "copy" if copied else "places"
+    if _is_copy(here, there, one, two, trips) or _is_replayed(here, there, one, two, trips):
+        return SharedSegments("copy", one, two, ClockEstimate(0, 0, 0, None))
     rows = _once(here, there, one, two)
     ahead = here["time"][one] - there["time"][two]
     clock = estimate_clock(there["time"][two][rows], ahead[rows], towards[rows], (here.tick, there.tick))
     few = len(rows) < _ENOUGH and max(here.tick, there.tick) < COARSE
     if clock.contradiction > (2 * _EXACT if few else _NOISE):
         return None
-    return SharedSegments(relation, one, two, clock)
+    return SharedSegments("places", one, two, clock)
 
 
 def _common_rows(here: SegmentSample, there: SegmentSample) -> tuple[Array, Array]:
