@@ -81,14 +81,17 @@ def estimate_clock(
     slope = round(best) if _told(gap, best, lower, upper) else 0
     middle = (upper.edge(slope) + lower.edge(slope)) / 2
     uncertainty = abs(gap(slope)) / 2
+    coarse = max(ticks) > uncertainty
     half, few = float(np.ptp(seconds)) / 2, min(len(lower.values), len(upper.values)) < _ENOUGH
     other = [best]
-    if max(ticks) > uncertainty or (few and 2 * half * _MOST * SECOND > uncertainty):
+    if coarse or (few and 2 * half * _MOST * SECOND > uncertainty):
         other = _possible(gap, best)
     for possible in other if gap(best) >= 0 else ():
         tilt = abs(possible - slope) * half
         high, low = upper.edge(possible) - middle, middle - lower.edge(possible)
         uncertainty = max(uncertainty, high + tilt, low + tilt)
+    # Times may have been rounded to the nearest, not down.
+    uncertainty += max(ticks) / 2 if coarse else 0
     contradiction = max(round(-gap(slope)), 0)
     return ClockEstimate(base + round(middle), slope, at, round(uncertainty), contradiction)
 
@@ -168,7 +171,8 @@ def _told(gap: Callable[[float], float], slope: float, lower: _Envelope, upper: 
     """Whether the drift differs from 0 by more than chance."""
     without = gap(0.0)
     if without < 0:
-        return True
+        # Where no drift explains all, one has to explain most.
+        return gap(slope) * 2 > without
     if min(len(lower.values), len(upper.values)) < _ENOUGH:
         return False
     return gap(slope) - without > 3 * max(lower.noise(slope), upper.noise(slope))
