@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from msmq_wire.capture.opened_file import OpenedFile, open_local
 from msmq_wire.capture.vantage.points import SharedTraffic
 from msmq_wire.capture.vantage.shared_traffic import find_shared
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.units import SECOND
 from tests.capture.vantage.recorded_places import BEGIN, SERVER, End, Network, Place, ten_connections
 
+_FINDINGS = Path(__file__).resolve().parents[3] / "fixtures" / "findings"
 _MS = 1_000_000
 _TRIP = 400_000
 """Nanoseconds from the client to the server: what `Network` has."""
@@ -215,6 +217,33 @@ def test_segments_that_were_sent_again_from_a_file_are_no_other_place(
     write_pcap(str(tmp_path / "b.pcap"), iter(again))
     captures = [network.record(tmp_path / "a.pcap", Place()), (str(tmp_path / "b.pcap"),)]
     assert find_shared(captures) == captures
+
+
+@pytest.mark.slow
+def test_captures_of_one_generator_are_no_places() -> None:
+    # They have the same hosts, sequence numbers and handshakes, and times that differ by steps of 1.3 ms.
+    captures = [(str(path),) for path in sorted(_FINDINGS.glob("**/*.pcap"))]
+    assert len(captures) > 100
+    assert find_shared(captures) == captures
+
+
+def test_three_captures_without_a_common_time_are_not_read(tmp_path: Path) -> None:
+    captures = []
+    for day in (0, 3, 6):
+        frames = [
+            replace(one, time=(one.time or 0) + day * 24 * _HOUR) for one in ten_connections().frames(Place())
+        ]
+        write_pcap(str(tmp_path / f"{day}.pcap"), iter(frames))
+        captures.append((str(tmp_path / f"{day}.pcap"),))
+    opened: list[str] = []
+
+    def opener(path: str) -> OpenedFile:
+        opened.append(path)
+        return open_local(path)
+
+    assert find_shared(captures, opener=opener) == captures
+    # Both ends, and no more: once to see whether it is packed, once for the times.
+    assert len(opened) == 2 * len(captures)
 
 
 def test_traffic_more_than_26_hours_away_is_not_compared(tmp_path: Path) -> None:
