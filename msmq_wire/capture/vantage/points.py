@@ -36,7 +36,7 @@ class VantagePoint(msgspec.Struct, frozen=True, kw_only=True):
         return max(1, time + self.offset + self.drift * (time - self.at) // SECOND)
 
 
-class Translation(msgspec.Struct, frozen=True):
+class AddressTranslation(msgspec.Struct, frozen=True):
     """An address translation (NAT) between two points.
 
     Point number ``point`` calls the sender and the receiver of a direction ``there``, the first point calls
@@ -56,5 +56,5 @@ class SharedTraffic(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     points: tuple[VantagePoint, ...]
-    translations: tuple[Translation, ...] = ()
+    translations: tuple[AddressTranslation, ...] = ()
     shared: int = 0

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from msmq_wire.capture.index import Array
-from msmq_wire.capture.vantage.points import Translation
+from msmq_wire.capture.vantage.points import AddressTranslation
 from msmq_wire.capture.vantage.segment_sample import SegmentSample
 from msmq_wire.capture.vantage.shared_segments import SharedSegments
 from msmq_wire.reassembly.tcp_events import Endpoints
@@ -26,7 +26,7 @@ def find_translations(
     points: Sequence[int],
     samples: Mapping[int, SegmentSample],
     shared: Mapping[tuple[int, int], SharedSegments],
-) -> tuple[Translation, ...]:
+) -> tuple[AddressTranslation, ...]:
     """Return what the points call connections other than the first one of them.
 
     ``points`` are the numbers of their captures, the first point first; ``shared`` is what pairs of captures
@@ -52,7 +52,9 @@ def find_translations(
     found = _named(near)
     for (point, there), here in [*found.items()]:
         found.setdefault((point, turned(there)), turned(here))
-    listed = [Translation(point, there, here) for (point, there), here in found.items() if there != here]
+    listed = [
+        AddressTranslation(point, there, here) for (point, there), here in found.items() if there != here
+    ]
     return tuple(sorted(listed, key=lambda one: (one.point, one.here, one.there)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from msmq_wire.capture.vantage.points import SharedTraffic, Translation
+from msmq_wire.capture.vantage.points import AddressTranslation, SharedTraffic
 from msmq_wire.capture.vantage.shared_traffic import find_shared
 from msmq_wire.capture.vantage.translations import turned
 from msmq_wire.capture.writer import write_pcap
@@ -29,7 +29,7 @@ def _network() -> Network:
     return network
 
 
-def _translations(captures: list[tuple[str, ...]]) -> tuple[Translation, ...]:
+def _translations(captures: list[tuple[str, ...]]) -> tuple[AddressTranslation, ...]:
     (found,) = find_shared(captures)
     assert isinstance(found, SharedTraffic)
     return found.translations
@@ -41,8 +41,8 @@ def test_both_ends_may_have_other_names(tmp_path: Path) -> None:
     captures = [network.record(tmp_path / "a.pcap", Place()), network.record(tmp_path / "b.pcap", there)]
     names, here = (*_OUTSIDE, *_FORWARDED), (*_INSIDE, *SERVER)
     assert set(_translations(captures)) == {
-        Translation(1, names, here),
-        Translation(1, turned(names), turned(here)),
+        AddressTranslation(1, names, here),
+        AddressTranslation(1, turned(names), turned(here)),
     }
 
 
@@ -53,8 +53,8 @@ def test_one_direction_gives_the_names_of_both(tmp_path: Path) -> None:
     captures = [network.record(tmp_path / "a.pcap", Place()), network.record(tmp_path / "b.pcap", there)]
     names, here = (*_OUTSIDE, *SERVER), (*_INSIDE, *SERVER)
     assert set(_translations(captures)) == {
-        Translation(1, names, here),
-        Translation(1, turned(names), turned(here)),
+        AddressTranslation(1, names, here),
+        AddressTranslation(1, turned(names), turned(here)),
     }
 
 
