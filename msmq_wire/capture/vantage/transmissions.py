@@ -58,6 +58,12 @@ class Transmissions:
         self._points = len(times)
         self._all = (1 << self._points) - 1
         self._here = {(one.point, one.there): one.here for one in capture.shared.translations}
+        self._hosts: dict[tuple[int, bytes], bytes | None] = {}
+        for one in capture.shared.translations:
+            for there, here in ((one.there[0], one.here[0]), (one.there[2], one.here[2])):
+                # An address that stands for several hosts says nothing of a datagram.
+                known = self._hosts.setdefault((one.point, there), here)
+                self._hosts[one.point, there] = here if known == here else None
         self._young: dict[Endpoints, SentDirection] = {}
         self._old: dict[Endpoints, SentDirection] = {}
         self._pairs: dict[tuple[bytes, bytes, int], Spans] = {}
@@ -155,11 +161,12 @@ class Transmissions:
         """What makes a frame that carries no segment equal to another one."""
         if isinstance(carried, UdpDatagram):
             ends: Endpoints = (carried.src, carried.sport, carried.dst, carried.dport)
-            sent.ends = self._here.get((sent.point, ends), ends) if self._here else ends
+            sent.ends = self._datagram_ends(sent.point, ends) if self._here else ends
             sent.carried = carried
             sent.end = len(carried.payload) + carried.cut
             note(self._pair(sent.ends), sent.point, sent.time)
-            return (sent.ends, sent.end, crc32(carried.payload))
+            # A port of the sender may be translated as well.
+            return (sent.ends[0], sent.ends[2], sent.end, crc32(carried.payload))
         if isinstance(carried, IpFragment):
             number, offset, payload = carried.identification, carried.offset, carried.payload
             return (carried.src, carried.dst, number, offset, len(payload), crc32(payload))
@@ -167,6 +174,12 @@ class Transmissions:
             quoted = (carried.original_src, carried.original_sport, carried.original_dst)
             return (carried.src, carried.dst, carried.code, *quoted, carried.original_dport)
         return _without_hops(sent.frame)
+
+    def _datagram_ends(self, point: int, ends: Endpoints) -> Endpoints:
+        """The ends of a datagram, with the addresses that its hosts have at the first point."""
+        src, sport, dst, dport = ends
+        hosts = self._hosts
+        return (hosts.get((point, src)) or src, sport, hosts.get((point, dst)) or dst, dport)
 
     def _matched(self, sent: Transmission, index: CopyIndex) -> Transmission | None:
         """Take a frame as a copy of another one, or keep it for one; None where it is not given."""

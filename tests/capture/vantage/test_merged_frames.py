@@ -258,6 +258,14 @@ def test_translated_connections_have_the_addresses_of_the_first_point() -> None:
     both = Merged([segment(0, 10, b"a")], second, translations=translations)
     assert both.payloads == [b"a", b"b"]
     assert [(one.src, one.sport, one.dst, one.dport) for one in both.segments] == [CLIENT, SERVER]
+    # Datagrams of these hosts go through the same translation.
+    first = [segment(0, 10, b"a"), datagram(2, b"ping")]
+    second = [*second, datagram(2.4, b"ping", (outside[0], 4000, *outside[2:])), datagram(3, b"pong", back)]
+    both = Merged(first, second, translations=translations)
+    assert both.places == [("a", 1), ("b", 2), ("a", 2), ("b", 4)]
+    (last,) = dissect(both.frames[-1])
+    assert isinstance(last, UdpDatagram)
+    assert (last.src, last.dst, last.payload) == (SERVER[0], SERVER[2], b"pong")
 
 
 def test_datagrams_are_copies_where_their_payload_is_equal() -> None:
