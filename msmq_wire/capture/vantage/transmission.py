@@ -18,6 +18,8 @@ Identity: TypeAlias = tuple[object, ...]
 _NO_FRAME = Frame(0, None, 0, b"", 0, 0)
 _BUCKET_BITS = 16
 _MOST_COMPARED = 1 << 7
+_TWICE = 2_000_000
+"""Nanoseconds within which equal segments are taken to be recorded twice, not sent again."""
 _LARGEST = 1 << 17
 """A segment that claims more bytes is compared with equal ones only."""
 
@@ -138,11 +140,17 @@ class CopyIndex:
         self._waiting = [0] * points
 
     def find(self, sent: Transmission) -> Transmission | None:
-        """An equal one of another point that has no copy of this point yet: the nearest in time."""
+        """An equal one of another point that has no copy of this point yet.
+
+        Of those that were sent again it is the nearest in time, of copies that a point recorded twice the
+        first.
+        """
         found: Transmission | None = None
         for other in self._equal.get(sent.identity, ()):
             untouched = not other.seen >> sent.point & 1 and other.free is None and other.give is None
-            if not untouched or (found and abs(other.time - sent.time) >= abs(found.time - sent.time)):
+            if not untouched or (
+                found is not None and abs(other.time - sent.time) + _TWICE >= abs(found.time - sent.time)
+            ):
                 continue
             if sent.equals(other, sent.start, sent.end):
                 found = other

@@ -232,7 +232,9 @@ class Transmissions:
 
         What its own point saw before may be a copy that it recorded twice.
         """
-        if sent.ends is not None and not sent.again and sent.free_of(point) and not self._times[point].lossy:
+        if sent.ends is None or sent.again or direction.paths.has_copies(sent.point):
+            return
+        if sent.free_of(point) and not self._times[point].lossy:
             hosts = direction.hosts_of(sent.ends)
             for other in range(self._points):
                 if sent.seen >> other & 1:
