@@ -18,7 +18,7 @@ _ORDER = """
     len_env len_soap len_cmp len_mime len_label len_body len_sec len_mqf len_direct len_ext len_oack
     ses_naked ses_order ses_connect ses_refused ses_guid ses_os ses_pad ses_parm ses_ackback ses_acklate
     ses_slow ses_count ses_resend ses_recack
-    msg_refused msg_expired msg_unacked msg_untold msg_waits net_lost
+    msg_refused msg_expired msg_unacked msg_untold msg_waits net_path
     txn_gap txn_ack txn_form txn_again
     trc_forged trc_conflict trc_form
     id_clone id_many

@@ -36,13 +36,15 @@ _KINDS: Mapping[str, LostKind] = {
     "connection_parameters": "opening",
 }
 """What is lost with a record, by its type or its event."""
-NET_LOST = "NET-LOST"
+NET_PATH = "NET-PATH"
 """The rule of what was lost between two points."""
+_OF_TCP = ("network unanswered", "network resent", "network idle")
+"""Causes of what TCP shows of a loss: one place does not show where it was."""
 _EXPLAINS: Mapping[LostKind, tuple[str, ...]] = {
-    "message": ("unanswered", "late", "unheard", "unopened"),
-    "acknowledgment": ("unanswered", "late", "unheard"),
-    "opening": ("unopened",),
-    "answer": ("unopened",),
+    "message": ("unanswered", "late", "unheard", "unopened", *_OF_TCP),
+    "acknowledgment": ("unanswered", "late", "unheard", *_OF_TCP),
+    "opening": ("unopened", *_OF_TCP),
+    "answer": ("unopened", *_OF_TCP),
 }
 _NOUNS: Mapping[LostKind, str] = {
     "message": "message",
@@ -275,7 +277,7 @@ def _cause(key: _Key, group: LostPackets) -> Cause:
         who=(key.src, key.dst),
         action=f"look at what lies between {key.loss.between}: firewalls, VPN, MTU, cables",
         count=group.count,
-        rules=(NET_LOST,),
+        rules=(NET_PATH,),
         layer="network",
         kind=f"lost_{key.kind}",
         about=server,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
-from msmq_wire.detection.diagnosis.path_losses import NET_LOST, between
+from msmq_wire.detection.diagnosis.path_losses import NET_PATH, between
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, listed, span
 from msmq_wire.detection.diagnosis.whereabouts import Loss, short_points
 from msmq_wire.records.joined_capture import JoinedCapture
@@ -177,10 +177,11 @@ def _dropped_cause(one: _Dropped) -> Cause:
         who=(one.src, one.dst),
         action=f"look at what lies between {one.loss.between}: lines, switches, load",
         count=one.number,
-        rules=(NET_LOST,),
+        rules=(NET_PATH,),
         layer="network",
         kind="dropped",
         about=one.dst,
+        explains=("network resent",),
         odd=True,
     )
 

@@ -15,7 +15,6 @@ _TABLES = {
     "len_sec": "sizes",
     "len_soap": "sizes",
     "msg": "diagnosed",
-    "net_lost": "diagnosed",
     "net": "diagnosed",
     "qm": "diagnosed",
     "rpc_failed": "diagnosed",

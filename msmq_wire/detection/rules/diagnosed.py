@@ -103,7 +103,7 @@ RULES = (
         layer="application",
     ),
     _rule(
-        "NET-LOST",
+        "NET-PATH",
         "medium",
         "certain",
         "Packets that one place saw and the next one never did",

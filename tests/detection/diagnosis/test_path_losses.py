@@ -68,7 +68,7 @@ def test_messages_that_never_came_are_lost_on_their_way() -> None:
         f"messages from {CLIENT} were not acknowledged in the capture."
     )
     assert (line.severity, line.confidence, line.layer, line.rule) == (
-        "medium", "certain", "network", "NET-LOST",
+        "medium", "certain", "network", "NET-PATH",
     )  # fmt: skip
     assert line.action.endswith(f"the places of sender.pcap and receiver.pcap: {ACTION}.")
     assert found.answers[4].facts["lost_between_points"] == [

@@ -36,7 +36,7 @@ def test_packets_that_tcp_sent_again_are_lost_between_the_points() -> None:
         "them again: nothing is lost by that but time."
     )
     (line,) = found.digest.lines
-    assert (line.severity, line.layer, line.rule) == ("low", "network", "NET-LOST")
+    assert (line.severity, line.layer, line.rule) == ("low", "network", "NET-PATH")
     assert found.answers[3].facts["lost_and_sent_again"][0]["packets"] == 7
 
 
