@@ -36,10 +36,8 @@ def test_it_begins_with_the_attack_and_the_fault_as_diagnose_does(
     *digest, more = run("diagnose", _DEMO, "-q").out.splitlines()
     assert "--question N" in more
     assert shown[: len(digest)] == digest
-    assert shown[1].startswith(
-        " 1. [high, as published] SRMP envelope longer than its packet (198.51.100.66 to"
-    )
-    assert [line for line in shown if line.startswith(" 2. [medium, certain] 2 messages, ")]
+    assert shown[1].startswith(" 1. [high, as published, host] SRMP envelope longer than its packet")
+    assert [line for line in shown if line.startswith(" 2. [medium, certain, queue manager] 2 messages, ")]
 
 
 def test_its_rows_and_its_packet_have_the_numbers_that_other_commands_know(
