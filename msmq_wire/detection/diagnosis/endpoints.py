@@ -26,6 +26,7 @@ from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
 from msmq_wire.detection.network_faults import final_fault
 from msmq_wire.detection.session_places import one_sided, position_of
 from msmq_wire.detection.sweeps import sweeps_of
+from msmq_wire.detection.translated_hosts import distinct_hosts, translated_hosts
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
@@ -199,7 +200,12 @@ def identities(story: Story, sums: FindingSums, words: Phrases, builder: AnswerB
     for ping in story.pings:
         take(ping.client_queue_manager, ping.client, ping.request)
         take(ping.server_queue_manager, ping.server, ping.response)
-    shared = {guid: hosts for guid, hosts in seen.items() if len(hosts) > 1}
+    translated = translated_hosts(story)
+    shared = {
+        guid: {name: hosts[name] for name in own}
+        for guid, hosts in seen.items()
+        if len(own := distinct_hosts(hosts, translated)) > 1
+    }
     for guid, hosts in list(shared.items())[:MOST]:
         places = [f"{name} ({words.frame(moment)})" for name, moment in hosts.items()]
         text = f"Queue manager {guid} appears at {listed(places)}."

@@ -11,6 +11,7 @@ from msmq_wire.detection.finding import Evidence, Severity
 from msmq_wire.detection.fingerprints import SAMPLE_CLIENT, SAMPLE_SERVER
 from msmq_wire.detection.rule import Context, Detection, Rule
 from msmq_wire.detection.session_places import place_in
+from msmq_wire.detection.translated_hosts import distinct_hosts, translated_hosts
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Session, Story
 from msmq_wire.spec import SpecRef
@@ -38,9 +39,11 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
     for session in story.sessions:
         for direction in (0, 1):
             _add_use(uses, session, direction)
+    translated = translated_hosts(story)
     for guid, of_guid in uses.items():
-        if len(of_guid) > 1:
-            yield _detection(guid, of_guid)
+        own = distinct_hosts(of_guid, translated)
+        if len(own) > 1:
+            yield _detection(guid, {host: of_guid[host] for host in own})
 
 
 def _add_use(uses: dict[GUID, dict[str, _Use]], session: Session, direction: int) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msmq_wire.detection.finding import Evidence
 from msmq_wire.detection.rule import Context, Detection, Rule
 from msmq_wire.detection.session_places import place_in
+from msmq_wire.detection.translated_hosts import translated_hosts
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
@@ -26,7 +27,7 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
         guids = hosts.setdefault(host_of(session.client), {})
         if guid not in guids:
             guids[guid] = place_in(session, moment, 0, path=_PATH, offset=_OFFSET, length=16, data=guid)
-    behind = _translated(story)
+    behind = translated_hosts(story)
     for host, guids in hosts.items():
         # Behind an address that is translated (NAT) there are as many hosts as another place saw.
         if len(guids) > max(1, len(behind.get(host, ()))):
@@ -36,15 +37,6 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
                 message=f"{host} opens sessions for {len(guids)} queue managers: {names}{more}",
                 evidence=tuple(guids.values())[:_SHOWN],
             )
-
-
-def _translated(story: Story) -> dict[str, set[str]]:
-    """The hosts behind each translated address, as another vantage point saw them."""
-    found: dict[str, set[str]] = {}
-    for capture in () if story.point_sights is None else story.point_sights.captures:
-        for _, there, here in capture.translations:
-            found.setdefault(host_of(here), set()).add(host_of(there))
-    return found
 
 
 RULE = Rule(
