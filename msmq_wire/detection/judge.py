@@ -234,13 +234,14 @@ class Judge:
     def _settle(self, clocks: Clocks, found: list[Finding]) -> None:
         """Report the detections that compare times, now that the clocks are known."""
         reported: set[tuple[str, str]] = set()
+        common = clocks.common() if self._timed else ()
         for rule, seen in self._timed:
             assert seen.timed is not None
             clock = clocks.of(seen.timed.sender)
             if clock is None or not clock.sure or rule.by_clock is None:
                 self._tell(rule, seen, found)
                 continue
-            one = rule.by_clock(seen, seen.timed, clock)
+            one = rule.by_clock(seen, seen.timed, clock, common)
             if one is not None and (rule.id, one.message) not in reported:
                 reported.add((rule.id, one.message))
                 self._tell(rule, one, found)

@@ -7,7 +7,7 @@ The rule kept here: a check reads and remembers nothing. What must be known of e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -84,8 +84,9 @@ class Detection(msgspec.Struct, frozen=True, kw_only=True):
     answered: tuple[str, ...] = ()
 
 
-ByClock = Callable[[Detection, TimeComparison, HostClock], Detection | None]
-"""Judges a timed detection again by the known clock of the sender; None drops it."""
+ByClock = Callable[[Detection, TimeComparison, HostClock, Sequence[HostClock]], Detection | None]
+"""Judges a timed detection again by the known clock of the sender; None drops it. The last argument are the
+clocks that differ from the capture by the same time, `Clocks.common`."""
 Check = Callable[[Any, Context], Iterable[Detection]]
 
 

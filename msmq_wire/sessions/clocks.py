@@ -8,7 +8,7 @@ that was made up) has nothing beside it on the line that others lie on, and coun
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -28,10 +28,14 @@ _CLOSE = 2 * SECOND
 """Pairs this close agree: SentTime has whole seconds, and the network takes its time."""
 _POINTS = 16
 _SENDERS = 4096
+_NAMED = 3
+"""So many hosts are named."""
 _ENOUGH = 3
 """Pairs that must agree before a clock is sure."""
 _APART = 10 * SECOND
 """How far apart they must lie: what waited together is sent together, and agrees as well."""
+_HOSTS = 2
+"""So many hosts that differ by the same time show that the capture does."""
 _STEEPEST = 0.05
 """A clock gains or loses no more than this; what looks so is a queue that empties, or a time that stands."""
 PERIODS = ((_DAY, "day", "days"), (3600, "h", "h"), (60, "min", "min"), (1, "s", "s"))
@@ -56,6 +60,21 @@ def length_of_time(seconds: int) -> str:
         if number:
             parts.append(f"{number:,} {one if number == 1 else many}")
     return " ".join(parts[:2]) or "0 s"
+
+
+def difference_text(clock: str, ahead: int, others: Sequence[HostClock], recording: str = "") -> str:
+    """How many seconds a clock is ahead of others that agree, and of that of a ``recording``.
+
+    ``the clock of the capturing host is 23 h ahead of those of 192.0.2.21 and 192.0.2.10``.
+    """
+    hosts = list(dict.fromkeys(one.host or "a sender" for one in others))
+    names = hosts[:_NAMED] + ([recording] if recording else [])
+    if len(hosts) > _NAMED:
+        names.append(f"{len(hosts) - _NAMED:,} more hosts")
+    *first, last = names
+    listed = f"those of {', '.join(first)} and {last}" if first else f"that of {last}"
+    how = "ahead of" if ahead > 0 else "behind"
+    return f"the clock of {clock} is {length_of_time(abs(ahead))} {how} {listed}"
 
 
 class Sender(NamedTuple):
@@ -204,6 +223,19 @@ class Clocks:
         if pairs.judged is None:
             pairs.judged = _judge(sender, pairs)
         return pairs.judged
+
+    def common(self) -> tuple[HostClock, ...]:
+        """The clocks that are sure, where two hosts or more differ from the capture by the same time.
+
+        Then it is likely the clock of the capturing host that is wrong. Empty where one differs from others.
+        """
+        sure = tuple(clock for clock in self if clock.sure)
+        offsets = [clock.offset for clock in sure]
+        hosts = {clock.host for clock in sure}
+        managers = {clock.queue_manager or clock.host for clock in sure}
+        if min(len(hosts), len(managers)) < _HOSTS or not all(clock.astray for clock in sure):
+            return ()
+        return sure if max(offsets) - min(offsets) <= AHEAD else ()
 
     def early(self) -> frozenset[str]:
         """Hosts of which a message was captured before it was sent, by a clock that is sure."""

@@ -1,4 +1,4 @@
-"""Question 3: who sent what to which queue, and which clocks differ from the clock of the capture.
+"""Question 3: who sent what to which queue.
 
 The rule kept here: messages of one way to one queue are one sentence; counters and the first few names of
 each are kept. What time a message had is told by the clock of its sender, where that is known.
@@ -11,7 +11,6 @@ from typing import TypeVar
 
 import msgspec
 
-from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.detection.diagnosis.message_sums import MessageSums
 from msmq_wire.detection.diagnosis.phrases import (
@@ -20,17 +19,13 @@ from msmq_wire.detection.diagnosis.phrases import (
     count,
     host,
     listed,
-    quoted,
     seconds_text,
-    short,
-    span,
 )
-from msmq_wire.detection.diagnosis.whereabouts import short_points
+from msmq_wire.detection.diagnosis.sender_clocks import add_clocks
 from msmq_wire.detection.finding import Connection, connection_of
 from msmq_wire.detection.folding import Fold
-from msmq_wire.sessions import HostClock, MessageLife, Moment, Story
-from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
-from msmq_wire.units import SECOND
+from msmq_wire.sessions import MessageLife, Moment, Story
+from msmq_wire.sessions.clocks import AHEAD, is_time
 from msmq_wire.wire.headers.base_header import INFINITE
 
 Name = TypeVar("Name", str, int)
@@ -147,7 +142,7 @@ def sent(
         builder.say(f"And {count(rest, 'message')} to other queues: messages lists them.")
     clocks = list(story.clocks)
     if builder.statements:
-        _clocks(clocks, sums, story, builder)
+        add_clocks(story, sums, builder)
     if sums.reports:
         builder.say(f"{count(sums.reports, 'report message')} about traced messages: why shows their paths.")
     builder.facts = {
@@ -171,83 +166,6 @@ def sent(
             for (queue, via, delivery, _), group in groups[:64]
         ],
     }
-
-
-def _right_elsewhere(clock: HostClock, story: Story) -> tuple[str, ...]:
-    """The vantage point by whose clock that of a sender is right, and the one by whose clock it is not."""
-    for capture in () if story.point_sights is None else story.point_sights.captures:
-        names = short_points(capture)
-        for name, offset in zip(names, capture.clock_offsets, strict=True):
-            if abs(clock.offset + offset // SECOND) <= AHEAD:
-                return name, names[0]
-    return ()
-
-
-def _clocks(clocks: list[HostClock], sums: MessageSums, story: Story, builder: AnswerBuilder) -> None:
-    """Statements about clocks of senders that differ from the clock of the capture."""
-    right = {names: None for one in clocks if one.astray and (names := _right_elsewhere(one, story))}
-    for name, first in right:
-        builder.say(f"The clocks of senders agree with {name}; that of {first}, which times are of, differs.")
-    clocks = [one for one in clocks if not (one.astray and _right_elsewhere(one, story))]
-    sure = [clock for clock in clocks if clock.sure]
-    # A message that waited has an old SentTime; none has a time to come.
-    astray = [clock for clock in clocks if clock.astray and (clock.sure or clock.offset > 0)]
-    for clock in astray[:MOST]:
-        builder.say(_clock_text(clock))
-        _add_clock_cause(clock, sums, builder)
-    if len(astray) > MOST:
-        builder.say(
-            f"And the clocks of {count(len(astray) - MOST, 'more sender')} differ from that of the capture."
-        )
-    offsets = [clock.offset for clock in sure]
-    if len(sure) > 1 and all(clock.astray for clock in sure) and max(offsets) - min(offsets) <= AHEAD:
-        builder.say("All of them differ by the same time: the clock of the capture may be wrong.")
-
-
-def _add_clock_cause(clock: HostClock, sums: MessageSums, builder: AnswerBuilder) -> None:
-    """Add the cause for a wrong clock, with the messages that look expired by it."""
-    stale = sums.stale.get((clock.host, "in_time" if clock.sure else None))
-    text = _clock_text(clock).removesuffix(".")
-    if stale is not None:
-        first = short(stale.first.message_id)
-        seem = "seems past its time" if stale.count == 1 else "seem past their time"
-        text += f"; {count(stale.count, 'message')} {seem} because of that, first {first}"
-    wronged = {dst: one for (src, dst), one in sums.wronged.items() if src == clock.host and clock.sure}
-    for dst, one in wronged.items():
-        first = f"{short(one.first.message_id)}{quoted(one.first.label)}"
-        (limit, *others) = one.limits
-        live = "" if others else f" with {seconds_text(limit)} to live"
-        which = f"{count(one.count, 'message')}{live} {'were' if one.count > 1 else 'was'}"
-        text += f"; {which} refused by {dst} as expired because of that,"
-        text += f" first {first}" if one.count > 1 else f" {first}"
-    # What a receiver took for expired of others has another cause.
-    alone = [dst for dst, one in wronged.items() if one.count == sums.refused_late[dst]]
-    builder.add_cause(
-        Cause(
-            text=text,
-            severity="medium" if clock.sure and wronged else "low",
-            confidence="likely" if clock.sure else "guess",
-            moments=tuple(one.first.first for one in (*([stale] if stale else []), *wronged.values())),
-            who=(clock.host, *wronged),
-            about=alone[0] if len(alone) == 1 else "",
-            explains=("expired",) if len(alone) == 1 else (),
-            action=f"set the clock of {clock.host}, or that of the capturing host",
-            count=clock.agreeing,
-            rules=("TIM-SKEW", "TIM-EXPIRED"),
-        )
-    )
-
-
-def _clock_text(clock: HostClock) -> str:
-    """The difference of a clock from the clock of the capture, and the confidence."""
-    said = clock.said[:1].upper() + clock.said[1:]
-    if not clock.sure:
-        few = f"{count(clock.pairs, 'message')} {'is' if clock.pairs == 1 else 'are'} too few to tell"
-        return f"{said}, or its SentTime is invented: {few}."
-    shown = f"{clock.agreeing:,} of {count(clock.pairs, 'message')} over {span(clock.span)} show it"
-    drift = round(clock.drift)
-    gains = "gains" if drift > 0 else "loses"
-    return f"{said}: {shown}{f'; it {gains} {length_of_time(abs(drift))} a day' if drift else ''}."
 
 
 _CARRIED = {"tcp": "", "rpc": " (read or sent by a call)", "http": " over HTTP"}

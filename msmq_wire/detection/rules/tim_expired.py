@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -47,7 +47,9 @@ def _message(age: int, limits: dict[str, int]) -> str:
     return f"the message was {length_of_time(age)} old when it was sent, and its {said} {was} over"
 
 
-def _by_clock(seen: Detection, timed: TimeComparison, clock: HostClock) -> Detection | None:
+def _by_clock(
+    seen: Detection, timed: TimeComparison, clock: HostClock, common: Sequence[HostClock]
+) -> Detection | None:
     age = timed.captured // SECOND + clock.ahead(timed.captured) - timed.sent
     limits = {name: limit for name, limit in timed.limits.items() if age > limit}
     if not limits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -11,7 +11,15 @@ from msmq_wire.detection.packet_fields import reached
 from msmq_wire.detection.rule import Context, Detection, Rule, TimeComparison
 from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.record import Record
-from msmq_wire.sessions.clocks import AHEAD, NEAR, HostClock, is_time, length_of_time, sender_of
+from msmq_wire.sessions.clocks import (
+    AHEAD,
+    NEAR,
+    HostClock,
+    difference_text,
+    is_time,
+    length_of_time,
+    sender_of,
+)
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 from msmq_wire.wire.expressions import this, within
@@ -22,6 +30,7 @@ _WAIT = 4 * 86400
 _ENDLESS_WAIT = 30 * 86400
 """A message without a time limit is reported after so many seconds."""
 _CAPTURE = ("it may be the clock of the capturing host that is wrong",)
+_HOSTS = ("it may be all these hosts that are wrong by the same time",)
 _SENT, _LIMIT, _TIME = this.user_header.sent_time, this.base_header.time_to_reach_queue, this._.time
 # The seconds of the capture are cut, not rounded.
 _IS_AHEAD = _TIME < (_SENT - AHEAD) * SECOND
@@ -57,9 +66,15 @@ def _check(record: Record, context: Context) -> Iterable[Detection]:
     return (Detection(message=text, evidence=(place,), caveats=caveats, timed=timed),)
 
 
-def _by_clock(seen: Detection, timed: TimeComparison, clock: HostClock) -> Detection | None:
+def _by_clock(
+    seen: Detection, timed: TimeComparison, clock: HostClock, common: Sequence[HostClock]
+) -> Detection | None:
     ahead = timed.sent - timed.captured // SECOND
     if clock.astray and abs(ahead - clock.ahead(timed.captured)) <= AHEAD:
+        if common:
+            # The clock is sure, so it is one of these.
+            message = difference_text("the capturing host", -common[0].offset, common)
+            return msgspec.structs.replace(seen, message=message, caveats=_HOSTS, layer="capture")
         shown = f"{clock.agreeing} of {clock.pairs} messages over {length_of_time(clock.span // SECOND)}"
         return msgspec.structs.replace(seen, message=f"{clock.said}: {shown} show it", caveats=_CAPTURE)
     caveats = (

@@ -121,20 +121,3 @@ def test_redaction_names_no_address_of_the_other_point() -> None:
     named = tape.capture.renamed(("file 1", "file 2"), lambda text: f"hidden {text.count('.')}")
     assert named.translations == ((1, "hidden 3", "hidden 3"),)
     assert tape.capture.translations[0][1] == "10.0.0.1:5000"
-
-
-@pytest.mark.parametrize("behind", [1, 2])
-def test_clocks_of_senders_that_are_right_by_another_point_are_not_wrong(behind: int) -> None:
-    """The clock of the first recording is an hour ahead."""
-    tape = translated(offset=3600 * SECOND if behind == 1 else 0)
-    tape.open()
-    for number in range(1, 6):
-        tape.wait(10)
-        tape.message(number, sent_time=tape.time // SECOND - 3600)
-        tape.ack(number)
-    found = told(tape)
-    agrees = (
-        "The clocks of senders agree with sender.pcap; that of receiver.pcap, which times are of, differs."
-    )
-    assert (agrees in found.sentences(3)) == (behind == 1)
-    assert any(line.rule == "TIM-SKEW" for line in found.digest.lines) == (behind == 2)
