@@ -50,13 +50,6 @@ NOT_YET: dict[str, dict[str, str]] = {
         "that the receiver (or its queue manager)": "one place is judged alone, beside both",
         "counts": _COUNTS_TRIED,
     },
-    "wrong_clock": {
-        "that a host or queue manager has a wrong clock": "hosts are told to differ from the first point",
-    },
-    "nat_between": {
-        "NAT between the points, with the pairs of": "no pairs are named",
-        "two queue managers with one address": "the rule does not know of the translation",
-    },
     "three_points": {
         "loss between 2_firewall and 3_receiver, none": "files in the other order: 1 packet is counted",
         "order of the points": "two of three points are named",
