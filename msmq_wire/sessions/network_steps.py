@@ -16,6 +16,7 @@ from msmq_wire.reassembly.tcp_evidence import (
     TooBigEvidence,
 )
 from msmq_wire.records.endpoint import endpoint, host_of
+from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.moment import Moment
 from msmq_wire.sessions.network_evidence import (
@@ -74,7 +75,8 @@ def _sent(record: int, side: SideEvidence) -> SentEvidence:
 
 def _reset(record: Record, reset: ResetEvidence) -> ConnectionReset:
     # Places of recording see the same packet with different hop limits: there they tell nothing.
-    one_place = len(getattr(record.capture, "point_files", ())) < 2
+    capture = record.capture
+    one_place = not isinstance(capture, JoinedCapture) or len(capture.point_files) < 2
     return ConnectionReset(
         at=Moment(record.id, reset.at.frame, reset.at.time or None),
         direction=reset.side,

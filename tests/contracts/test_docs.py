@@ -324,6 +324,18 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
         assert main(arguments) == 0, arguments
 
 
+@pytest.mark.parametrize("place", ["zero_window", "path_mtu", "idle_reset", "wrong_clock"])
+def test_the_page_about_two_places_shows_what_is_printed(
+    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(_ROOT / "fixtures" / "places" / place)
+    assert main(["diagnose", *(str(one) for one in sorted(Path().glob("*.pcap")))]) == 0
+    first = capsys.readouterr().out.splitlines()[1]
+    cause = re.sub(r"^ 1\. | \((?:frames? |TIM-SKEW).*", "", first)
+    assert cause.endswith(".")
+    assert cause in " ".join((_DOCS / "two-places.md").read_text(encoding="utf-8").split())
+
+
 @pytest.mark.parametrize("page", [_README, _DOCS / "index.md"], ids=lambda path: path.name)
 def test_the_first_commands_run_in_a_clone_and_print_rows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
