@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from fixtures.build_places import SCENES
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.vantage.points import SharedTraffic, VantagePoint
 from msmq_wire.capture.vantage.shared_traffic import find_shared
@@ -249,6 +250,13 @@ def test_the_sentences_are_those_of_the_answers(name: str, kind: str) -> None:
     text = (_FOLDER / name / "answers.md").read_text(encoding="utf-8")
     listed = text.partition(f"{_HEADS[kind]}\n")[2].partition("\n\n")[0]
     assert [f"- {sentence}" for sentence, *_ in PLACES[name][kind]] == listed.strip().splitlines()
+
+
+def test_the_builder_builds_the_captures_that_are_kept() -> None:
+    built = {f"{scene.__name__}/{name}": data for scene in SCENES for name, data in scene().items()}
+    kept = {f"{name}/{file}" for name, one in PLACES.items() for file in one["files"]}
+    assert set(built) == kept
+    assert [name for name, data in built.items() if data != (_FOLDER / name).read_bytes()] == []
 
 
 def test_what_is_not_so_yet_is_about_a_sentence_or_a_test() -> None:
