@@ -35,6 +35,7 @@ _RANGE = re.compile(r"(.*?)(\d+)\.\.(\d+)")
 _DRIFT_ERROR = 5_000
 """Nanoseconds a second: what answers.md allows."""
 
+_TURNED = "less is known where the files are named in the other order"
 _COUNTS_TRIED = "connections that carried nothing are counted as sessions"
 _FINER = "the offset is right, and many frames bound it better than one step of the clock"
 _NO_LABEL = "answers name messages that were not acknowledged, or sent again, by number only"
@@ -52,9 +53,9 @@ NOT_YET: dict[str, dict[str, str]] = {
         "counts": _COUNTS_TRIED,
     },
     "three_points": {
-        "loss between 2_firewall and 3_receiver, none": "files in the other order: 1 packet is counted",
-        "order of the points": "two of three points are named",
-        "path": "two of three points are named",
+        "loss between 2_firewall and 3_receiver, none": _TURNED,
+        "order of the points": _TURNED,
+        "path": _TURNED,
     },
     "recording_lost": {
         "the recording receiver.pcap is incomplete": "packets are counted that became records, not frames",
