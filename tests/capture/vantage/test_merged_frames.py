@@ -18,7 +18,7 @@ from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.vantage.merged_frames import MergedFrames
 from msmq_wire.capture.vantage.packet_bytes import link_header, tcp_frame, udp_frame
-from msmq_wire.capture.vantage.points import SharedTraffic, Translation, VantagePoint
+from msmq_wire.capture.vantage.points import SharedTraffic, AddressTranslation, VantagePoint
 from msmq_wire.capture.vantage.points_capture import PointsCapture
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.reassembly.encapsulation import VIRTUAL_NETWORK, VLAN, part
@@ -79,7 +79,7 @@ def capture_file(frames: Iterable[Frame]) -> io.BytesIO:
 def opened(
     *points: Iterable[Frame] | bytes,
     offset: int = 0,
-    translations: Sequence[Translation] = (),
+    translations: Sequence[AddressTranslation] = (),
     **options: int,
 ) -> tuple[PointsCapture, MergedFrames]:
     names = "abcd"[: len(points)]
@@ -101,7 +101,10 @@ class Merged:
     """Points that were merged."""
 
     def __init__(
-        self, *points: Iterable[Frame] | bytes, translations: Sequence[Translation] = (), **options: int
+        self,
+        *points: Iterable[Frame] | bytes,
+        translations: Sequence[AddressTranslation] = (),
+        **options: int,
     ) -> None:
         self.capture, self.file = opened(*points, translations=translations, **options)
         self.frames = list(read_frames(io.BytesIO(self.file.read())))
@@ -254,7 +257,7 @@ def test_translated_connections_have_the_addresses_of_the_first_point() -> None:
     outside: Endpoints = (bytes((198, 51, 100, 9)), 61000, *CLIENT[2:])
     back: Endpoints = (*outside[2:], *outside[:2])
     second = [segment(0.4, 10, b"a", ends=outside), segment(1, 1, b"b", ends=back, ack=11)]
-    translations = (Translation(1, outside, CLIENT), Translation(1, back, SERVER))
+    translations = (AddressTranslation(1, outside, CLIENT), AddressTranslation(1, back, SERVER))
     both = Merged([segment(0, 10, b"a")], second, translations=translations)
     assert both.payloads == [b"a", b"b"]
     assert [(one.src, one.sport, one.dst, one.dport) for one in both.segments] == [CLIENT, SERVER]

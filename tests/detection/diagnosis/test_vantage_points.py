@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.capture.vantage.points import SharedTraffic, Translation, VantagePoint
+from msmq_wire.capture.vantage.points import SharedTraffic, AddressTranslation, VantagePoint
 from msmq_wire.capture.vantage.points_capture import PointsCapture
 from msmq_wire.detection.rules.id_many import RULE as ID_MANY
 from msmq_wire.wire.types.guid import GUID
@@ -86,7 +86,9 @@ def translated(offset: int = 0) -> PointsTape:
         VantagePoint(files=("sender.pcap",), offset=offset, uncertainty=MS),
     )
     translations = tuple(
-        Translation(1, (bytes((10, 0, 0, number)), 5000, *here[2:]), (here[0], here[1] + number, *here[2:]))
+        AddressTranslation(
+            1, (bytes((10, 0, 0, number)), 5000, *here[2:]), (here[0], here[1] + number, *here[2:])
+        )
         for number in (1, 2)
     )
     tape = PointsTape()
