@@ -24,11 +24,12 @@ def add_clocks(story: Story, sums: MessageSums, builder: AnswerBuilder) -> None:
     clocks = list(story.clocks)
     for capture in () if story.point_sights is None else story.point_sights.captures:
         clocks = _by_recordings(capture, clocks, builder)
-    common = [one for one in story.clocks.common() if one in clocks]
+    left = set(clocks)
+    common = [one for one in story.clocks.common() if one in left]
     # Where a receiver took messages for expired, the clocks of the hosts do differ.
     if common and not {one.host for one in common} & {src for src, _ in sums.wronged}:
         off = [one for one in clocks if abs(one.offset - common[0].offset) <= AHEAD]
-        clocks = [one for one in clocks if one not in off]
+        clocks = [one for one in clocks if abs(one.offset - common[0].offset) > AHEAD]
         _say_recording(difference_text("the capturing host", -common[0].offset, off), "", off, builder)
     # A message that waited has an old SentTime; none has a time to come.
     astray = [clock for clock in clocks if clock.astray and (clock.sure or clock.offset > 0)]
@@ -60,7 +61,7 @@ def _by_recordings(
             _say_recording(text, name, agreeing, builder)
             if not at:
                 builder.say(f"Times are those of {name}.")
-    return [one for one in clocks if one not in agreeing]
+    return [one for one in clocks if abs(one.offset + offsets[right]) > AHEAD]
 
 
 def _say_recording(text: str, name: str, clocks: Sequence[HostClock], builder: AnswerBuilder) -> None:

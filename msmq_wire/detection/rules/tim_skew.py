@@ -95,7 +95,7 @@ RULE = Rule(
     "minutes in the future, or longer ago than the message may wait (4 days at least, 30 days if it may "
     "wait for ever). Receivers compare SentTime with their own clock to decide whether a message has "
     "expired. If enough messages of a sender agree, its clock differs from that of the capture, and one "
-    "finding says so.",
+    "finding says so. If two hosts or more differ by the same time, the capturing host has the wrong clock.",
     action="Compare the clocks of the two hosts and of the capturing host: messages may expire on arrival, "
     "or never.",
     harmless="A message that waited for weeks in an outgoing queue, a capture with wrong or shifted times, "
