@@ -41,9 +41,6 @@ _FINER = "the offset is right, and many frames bound it better than one step of 
 _NO_LABEL = "answers name messages that were not acknowledged, or sent again, by number only"
 
 NOT_YET: dict[str, dict[str, str]] = {
-    "two_ends": {
-        "one connection of 10.20.1.21 was reset by": "a reset is told by its frame, and not who sent it",
-    },
     "loss_between": {
         "all messages arrived; the effect is delay": "how long packets were held up by that is not told",
     },
@@ -82,7 +79,6 @@ NOT_YET: dict[str, dict[str, str]] = {
     },
     "recording_lost_acks": {
         "the recording lost frames: everything towards": "neither the way nor the time is told",
-        "that 10.20.2.11 does not acknowledge either": "its reset is told as one for want of them",
     },
 }
 """What is not so yet, by capture and by how the sentence begins, or by what a test looks at; and why."""

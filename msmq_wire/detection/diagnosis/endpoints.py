@@ -168,15 +168,32 @@ def _ends(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     reset = [one for one in story.sessions if one.reached == "open" and one.closed_by == "reset"]
     if reset:
         frames = words.frames((one.close for one in reset[:MOST]), len(reset))
-        text = f"{count(len(reset), 'connection')} that could carry messages ended with a reset: {frames}."
+        text = f"{count(len(reset), 'connection')} that could carry messages ended with a reset"
+        text += f"{_from_whom(reset)}: {frames}."
         builder.say(text, *(one.close for one in reset), attention="info")
-    late = [one for one in story.sessions if one.reason == "ack_timeout"]
+    late = [
+        one
+        for one in story.sessions
+        if one.reason == "ack_timeout"
+        and builder.was_captured(("both_sides", "whole"), one.client, one.server, one.last)
+    ]
     if late:
         frames = words.frames((one.close for one in late[:MOST]), len(late))
         text = (
             f"{count(len(late), 'connection')} ended because acknowledgments had not come in time: {frames}."
         )
         builder.say(text, *(one.close for one in late), attention="info")
+
+
+def _from_whom(reset: list[Session]) -> str:
+    """Who sent resets, where that is known of all of them."""
+    hosts: dict[str, None] = {}
+    for one in reset:
+        forged = one.network is not None and one.network.reset is not None and one.network.reset.forged_by
+        if one.closer is None or forged:
+            return ""
+        hosts[host(one.client if one.closer == "client" else one.server)] = None
+    return f" from {listed(list(hosts))}" if len(hosts) <= MOST else ""
 
 
 def _moments(sessions: Iterable[Session]) -> list[Moment | None]:

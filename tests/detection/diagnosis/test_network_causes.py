@@ -464,3 +464,18 @@ def test_a_hostile_connection_does_not_accuse_the_network() -> None:
     diagnosis.found([finding("LEN-ENV", "high", src="192.0.2.21:49731", dst="192.0.2.10:1801", frame=4)])
     digest = diagnosis.digest(diagnosis.answers(story), story)
     assert [one.rule for one in digest.causes] == ["LEN-ENV"]
+
+
+@pytest.mark.parametrize(
+    ("side", "network", "expected"),
+    [
+        (0, None, "ended with a reset from 192.0.2.21:"),
+        (1, evidence(), "ended with a reset from 192.0.2.10:"),
+        # Somebody between the two sent it.
+        (1, evidence(reset=_FORGED), "ended with a reset:"),
+    ],
+)
+def test_a_reset_is_said_to_be_from_the_side_that_sent_it(
+    side: int, network: NetworkEvidence | None, expected: str
+) -> None:
+    assert expected in text_of(*diagnosed(_unacknowledged(reset=side), network))
