@@ -38,7 +38,6 @@ _DRIFT_ERROR = 5_000
 _TURNED = "less is known where the files are named in the other order"
 _COUNTS_TRIED = "connections that carried nothing are counted as sessions"
 _FINER = "the offset is right, and many frames bound it better than one step of the clock"
-_NO_LABEL = "answers name messages that were not acknowledged, or sent again, by number only"
 
 NOT_YET: dict[str, dict[str, str]] = {
     "loss_between": {
@@ -67,11 +66,9 @@ NOT_YET: dict[str, dict[str, str]] = {
     },
     "idle_reset": {
         "reset by a middle box (other TTL), after 20": "how long the connection was idle is not told",
-        "message order no. 2026-2210 was sent again and": _NO_LABEL,
     },
     "idle_silence": {
         "silence after 20 minutes of idling, 5": "the next connection is not spoken of",
-        "message order no. 2026-2210 was sent again and": _NO_LABEL,
     },
     "syn_unanswered": {
         "three separate connections or sessions": _COUNTS_TRIED,
@@ -85,7 +82,7 @@ NOT_YET: dict[str, dict[str, str]] = {
 
 
 class Said(NamedTuple):
-    """The lines that are printed: digest, answers and findings, and why messages were not delivered."""
+    """The lines that are printed: digest, answers and findings, and why messages are where they are."""
 
     digest: list[str]
     rest: list[str]
@@ -141,7 +138,7 @@ def said_of(name: str, *, turned: bool) -> Said:
     lines = printed("diagnose", "-v", *paths).splitlines()
     first = next((at for at, line in enumerate(lines) if re.match(r" ?\d+\. [A-Z].*\?", line)), len(lines))
     rest = [*lines[first:], *printed("findings", *paths).splitlines()]
-    for label in PLACES[name].get("open", ()):
+    for label in (*PLACES[name].get("open", ()), *PLACES[name].get("asked", ())):
         rest += printed("why", *paths, label).splitlines()
     return Said(lines[:first], rest)
 
