@@ -37,7 +37,6 @@ _DRIFT_ERROR = 5_000
 
 _TURNED = "less is known where the files are named in the other order"
 _COUNTS_TRIED = "connections that carried nothing are counted as sessions"
-_FINER = "the offset is right, and many frames bound it better than one step of the clock"
 
 NOT_YET: dict[str, dict[str, str]] = {
     "loss_between": {
@@ -55,10 +54,6 @@ NOT_YET: dict[str, dict[str, str]] = {
     },
     "recording_lost": {
         "the recording receiver.pcap is incomplete": "packets are counted that became records, not frames",
-    },
-    "offload": {
-        "offset about -48.3 ms with an uncertainty of": _FINER,
-        "clocks": _FINER,
     },
     "acks_lost": {
         "third.pcap is unrelated": "captures that share nothing are not spoken of",
