@@ -302,14 +302,13 @@ def test_what_is_too_big_of_another_connection_tells_nothing_of_this_one() -> No
     assert made.session().network is None
 
 
-class TwoPlaces(str):
-    """The name of a capture that two points recorded together."""
-
-    point_files = (("a.pcap",), ("b.pcap",))
+TWO_PLACES = PointsCapture(
+    SharedTraffic(points=(VantagePoint(files=("a.pcap",)), VantagePoint(files=("b.pcap",))))
+)
 
 
 @pytest.mark.parametrize(
-    ("capture", "usual", "forged_by"), [("a.pcap", 128, "hop_limit"), (TwoPlaces("a.pcap"), None, None)]
+    ("capture", "usual", "forged_by"), [("a.pcap", 128, "hop_limit"), (TWO_PLACES, None, None)]
 )
 def test_hop_limits_are_compared_at_one_place(capture: str, usual: int | None, forged_by: str | None) -> None:
     made = Capture()

@@ -18,7 +18,7 @@ from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.vantage.merged_frames import MergedFrames
 from msmq_wire.capture.vantage.packet_bytes import link_header, tcp_frame, udp_frame
-from msmq_wire.capture.vantage.points import SharedTraffic, AddressTranslation, VantagePoint
+from msmq_wire.capture.vantage.points import AddressTranslation, SharedTraffic, VantagePoint
 from msmq_wire.capture.vantage.points_capture import PointsCapture
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.reassembly.encapsulation import VIRTUAL_NETWORK, VLAN, part

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.capture.vantage.points import SharedTraffic, AddressTranslation, VantagePoint
+from msmq_wire.capture.vantage.points import AddressTranslation, SharedTraffic, VantagePoint
 from msmq_wire.capture.vantage.points_capture import PointsCapture
 from msmq_wire.detection.rules.id_many import RULE as ID_MANY
 from msmq_wire.wire.types.guid import GUID
