@@ -29,6 +29,8 @@ from fixtures.build_frames import (
 )
 from msmq_wire.capture import chunks
 from msmq_wire.capture.reader import CaptureReader, read_capture
+from msmq_wire.capture.vantage.points import SharedTraffic, VantagePoint
+from msmq_wire.capture.vantage.points_capture import PointsCapture
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import (
     ConnectionReset,
