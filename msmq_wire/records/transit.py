@@ -144,9 +144,20 @@ class Transits:
         return None if one is None or other is None else one + other
 
     def order(self, src: str, dst: str, first: int, second: int) -> int:
-        """As `Transit.order` for what goes from one host to another, by both directions between them."""
+        """As `Transit.order` for what goes from one host to another, by both directions between them.
+
+        Where the two points tell nothing of each other, a point that lies between them does.
+        """
+        order = self._order(src, dst, first, second)
+        others = (one for one in range(len(self._uncertainties)) if one not in (first, second))
+        while not order and (other := next(others, None)) is not None:
+            half = self._order(src, dst, first, other)
+            order = half if half and half == self._order(src, dst, other, second) else 0
+        return order
+
+    def _order(self, src: str, dst: str, first: int, second: int) -> int:
         if first > second:
-            return -self.order(src, dst, second, first)
+            return -self._order(src, dst, second, first)
         known = self._by_name()
         there, back = known.get((src, dst, first, second)), known.get((dst, src, first, second))
         hops = [0 if one is None else one.order_by_hops for one in (there, back)]

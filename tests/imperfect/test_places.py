@@ -35,7 +35,6 @@ _RANGE = re.compile(r"(.*?)(\d+)\.\.(\d+)")
 _DRIFT_ERROR = 5_000
 """Nanoseconds a second: what answers.md allows."""
 
-_TURNED = "less is known where the files are named in the other order"
 _COUNTS_TRIED = "connections that carried nothing are counted as sessions"
 
 NOT_YET: dict[str, dict[str, str]] = {
@@ -47,20 +46,12 @@ NOT_YET: dict[str, dict[str, str]] = {
         "that the receiver (or its queue manager)": "one place is judged alone, beside both",
         "counts": _COUNTS_TRIED,
     },
-    "three_points": {
-        "loss between 2_firewall and 3_receiver, none": _TURNED,
-        "order of the points": _TURNED,
-        "path": _TURNED,
-    },
     "recording_lost": {
         "the recording receiver.pcap is incomplete": "packets are counted that became records, not frames",
     },
     "acks_lost": {
         "third.pcap is unrelated": "captures that share nothing are not spoken of",
         "retransmitted bytes had already arrived": "nothing says that they had",
-    },
-    "idle_reset": {
-        "reset by a middle box (other TTL), after 20": "how long the connection was idle is not told",
     },
     "idle_silence": {
         "silence after 20 minutes of idling, 5": "the next connection is not spoken of",

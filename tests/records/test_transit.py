@@ -136,3 +136,18 @@ def test_other_names_of_hosts_stand_for_the_same_times() -> None:
     assert named.order("host-1", "host-2", 0, 1) == 1
     assert named.order(A, B, 0, 1) == 0
     assert [ends for ends, _, _ in named.all()] == [("host-1", "host-2")]
+
+
+def test_a_point_between_two_others_tells_their_order() -> None:
+    transits = Transits((0, 0, 0))
+    transits.add((A, B), (2, 0), 10**9)
+    transits.add((A, B), (0, 1), 10**9)
+    assert transits.order(A, B, 2, 1) == transits.order(B, A, 1, 2) == 1
+    assert transits.path(A, B) == (2, 0, 1)
+    assert transits.path(B, A) == (1, 0, 2)
+    # Two points behind a third one tell nothing of each other.
+    apart = Transits((0, 0, 0))
+    apart.add((A, B), (0, 1), 10**9)
+    apart.add((A, B), (0, 2), 10**9)
+    assert apart.order(A, B, 1, 2) == 0
+    assert apart.path(A, B) == ()

@@ -187,7 +187,8 @@ class CopyIndex:
             same.remove(sent)
 
     def overlapping(self, sent: Transmission) -> list[Transmission]:
-        """Those of other points with bytes that a segment has as well, in the order of their bytes."""
+        """Those of other points with bytes that a segment has as well: those with the same bytes first, and
+        the nearest in time, since bytes that were lost are sent again in other segments."""
         if sent.end - sent.start > _LARGEST:
             return []
         if self._buckets is None:
@@ -204,7 +205,11 @@ class CopyIndex:
             for one in bucket:
                 if one.point != sent.point and one.start < sent.end and sent.start < one.end:
                     found[id(one)] = one
-        return sorted(found.values(), key=lambda one: one.start)
+
+        def order(one: Transmission) -> tuple[bool, int]:
+            return (one.start, one.end) != (sent.start, sent.end), abs(one.time - sent.time)
+
+        return sorted(found.values(), key=order)
 
     def _into_buckets(self, sent: Transmission) -> None:
         if self._buckets is not None and 0 < sent.end - sent.start <= _LARGEST:
@@ -215,7 +220,8 @@ class CopyIndex:
 class SentDirection(SeenDirection):
     """A direction with its segments that some point has no copy of yet, in ``sent``.
 
-    ``crossed`` counts those that had a copy, ``hosts`` are the texts of its addresses, once they are known.
+    ``crossed`` counts those that had a copy at each point, ``hosts`` are the texts of its addresses, once they
+    are known.
     """
 
     __slots__ = ("crossed", "hosts", "sent")
@@ -223,7 +229,7 @@ class SentDirection(SeenDirection):
     def __init__(self, seq: int, pair: Spans, points: int) -> None:
         super().__init__(seq, pair, points)
         self.sent = CopyIndex(points)
-        self.crossed = 0
+        self.crossed = [0] * points
         self.hosts: tuple[str, str] = ("", "")
 
     def hosts_of(self, ends: Endpoints) -> tuple[str, str]:

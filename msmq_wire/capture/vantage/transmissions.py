@@ -216,9 +216,10 @@ class Transmissions:
         direction, first, second = one.direction, one.carried, two.carried
         if direction is None or not (one.time and two.time) or one.end + one.takes_a_number == one.start:
             return
-        direction.crossed += 1
-        weight = 1 if direction.crossed <= _ALL_CROSSINGS else _SOME_CROSSINGS
-        if direction.crossed % weight:
+        direction.crossed[two.point] += 1
+        crossed = direction.crossed[two.point]
+        weight = 1 if crossed <= _ALL_CROSSINGS else _SOME_CROSSINGS
+        if crossed % weight:
             return
         if not isinstance(first, TcpSegment) or not isinstance(second, TcpSegment) or one.ends is None:
             return
@@ -242,9 +243,7 @@ class Transmissions:
 
     def _by_bytes(self, sent: Transmission, index: CopyIndex) -> Transmission | None:
         """The same for a segment that others may have in other parts."""
-        sent.give = ((sent.start, sent.end),)
         for other in index.overlapping(sent):
-            other.give = ((other.start, other.end),) if other.give is None else other.give
             shared = within(other.free_of(sent.point), sent.free_of(other.point))
             for start, end in shared:
                 if not sent.equals(other, start, end):
@@ -252,14 +251,15 @@ class Transmissions:
                 sent.take_from(other.point, _less(sent.free_of(other.point), start, end))
                 other.take_from(sent.point, _less(other.free_of(sent.point), start, end))
                 loser = other if sent.point < other.point and not other.given else sent
-                loser.give = _less(loser.give, start, end)
-            if not other.give and other.alive and not other.given:
+                given = ((loser.start, loser.end),) if loser.give is None else loser.give
+                loser.give = _less(given, start, end)
+            if other.give == () and other.alive and not other.given:
                 other.alive = False
                 self.copies += 1
                 sent.seen |= other.seen & ~(1 << other.point)
             if not other.alive or other.seen == self._all:
                 index.remove(other)
-        if not sent.give:
+        if sent.give == ():
             self.copies += 1
             return None
         if sent.seen != self._all:

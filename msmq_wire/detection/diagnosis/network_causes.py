@@ -233,13 +233,21 @@ def _text(faults: _Faults, words: Phrases) -> str:
                 f"it and {victim} seems to have sent it{where}: {forged_clause(reset, bearer)}"
             )
         case "idle":
-            came = "got a reset" if not worst.lasted else f"got no answer ({again_clause(worst)})"
+            came = f"got a reset{_forged(reset, receiver)}" if not worst.lasted else "got no answer"
+            came += f" ({again_clause(worst)})" if worst.lasted else ""
             return (
                 f"the connection between {sender} and {receiver} was dropped while it was idle{where}: "
                 f"after {span(faults.shortest_idle)} without traffic {sender} {came}"
             )
         case "mtu":
             return f"{router_clause(worst)}: what {sender} sends to {receiver} is too big for it{where}"
+
+
+def _forged(reset: ConnectionReset | None, bearer: str) -> str:
+    """That somebody between the hosts seems to have sent a reset, and why; empty where nothing says so."""
+    if reset is None or reset.forged_by is None:
+        return ""
+    return f" that a device between them seems to have sent ({forged_clause(reset, bearer)})"
 
 
 def _behind(fault: NetworkFault, words: Phrases) -> str:

@@ -170,7 +170,8 @@ SCENES = {
         lambda: _unacknowledged(310, reset=1),
         evidence(reset=msgspec.structs.replace(_FORGED, idle=310 * SECOND)),
         "[medium, likely, network] The connection between 192.0.2.21 and 192.0.2.10 was dropped while it was "
-        "idle: after 5 min 10 s without traffic 192.0.2.21 got a reset; also 2 messages",
+        "idle: after 5 min 10 s without traffic 192.0.2.21 got a reset that a device between them seems to "
+        "have sent (its hop limit is 64, and that of 192.0.2.10 is 128); also 2 messages",
         ("NET-IDLE",),
         (*_BLAME, "192.0.2.10 reset the connection"),
     ),
