@@ -220,8 +220,8 @@ class CopyIndex:
 class SentDirection(SeenDirection):
     """A direction with its segments that some point has no copy of yet, in ``sent``.
 
-    ``crossed`` counts those that had a copy at each point, ``hosts`` are the texts of its addresses, once they
-    are known.
+    ``crossed`` counts those that had a copy at each point, ``hosts`` are the texts of its addresses, once
+    they are known.
     """
 
     __slots__ = ("crossed", "hosts", "sent")
