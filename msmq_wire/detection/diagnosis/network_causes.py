@@ -25,6 +25,7 @@ from msmq_wire.detection.diagnosis.network_phrases import (
     still_closed,
 )
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, short, span
+from msmq_wire.detection.diagnosis.whereabouts import Loss, Whereabouts
 from msmq_wire.detection.finding import Confidence, Connection, connection_of
 from msmq_wire.detection.folding import Fold
 from msmq_wire.detection.network_faults import (
@@ -136,10 +137,11 @@ def add_network_causes(
                 found.setdefault(key, _Faults(fault, *ends)).add(fault)
     if found:
         builder.facts["network"] = list(_facts(found.items()))
-    merged = _merged(found)
+    merged, where = _merged(found), Whereabouts(story)
     for number, faults in enumerate(merged):
-        text = _text(faults, words)
-        builder.add_cause(_cause(faults, text))
+        loss = _loss(faults, where)
+        text = _text(faults, words, loss)
+        builder.add_cause(_cause(faults, text, loss))
         if number < MOST:
             builder.say(f"{text[:1].upper()}{text[1:]}.", *faults.moments, attention="info")
     if len(merged) > MOST:
@@ -179,7 +181,15 @@ def add_undelivered(
         builder.say(text, *(life.first for life in lives), *fault.moments)
 
 
-def _cause(faults: _Faults, text: str) -> Cause:
+def _loss(faults: _Faults, where: Whereabouts) -> Loss | None:
+    """Between which vantage points the bytes were lost that one connection sent in vain."""
+    worst = faults.worst
+    if worst.kind != "unanswered" or faults.sessions > 1:
+        return None
+    return where.loss(worst.moments[0], *worst.ends)
+
+
+def _cause(faults: _Faults, text: str, loss: Loss | None) -> Cause:
     worst, kind = faults.worst, faults.worst.kind
     of, (sender, receiver) = _KINDS[kind], faults.named
     hosts = (*list(faults.senders)[:_MOST_HOSTS], *list(faults.receivers)[:_MOST_HOSTS])
@@ -193,7 +203,7 @@ def _cause(faults: _Faults, text: str) -> Cause:
         confidence="guess" if kind == "reset" and by_number else of.confidence,
         moments=tuple(faults.moments),
         who=tuple(reversed(hosts)) if kind == "window" else hosts,
-        action=ACTIONS[kind].format(sender=sender, receiver=receiver),
+        action=ACTIONS[kind].format(sender=sender, receiver=receiver) if loss is None else loss.action,
         count=faults.sessions,
         rules=(of.rule,),
         kind=below(worst),
@@ -202,16 +212,18 @@ def _cause(faults: _Faults, text: str) -> Cause:
     )
 
 
-def _text(faults: _Faults, words: Phrases) -> str:
+def _text(faults: _Faults, words: Phrases, loss: Loss | None) -> str:
     sender, receiver = faults.named
     worst, several = faults.worst, faults.sessions > 1
     where, up_to = f" in {count(faults.sessions, 'connection')}" if several else "", "up to " * several
     reset = _reset_of(worst)
     match worst.kind:
         case "unanswered":
+            lost = f"the network dropped it or the answers, or {receiver} is down"
+            lost = lost if loss is None else f"lost between {loss.between}"
             return (
                 f"TCP of {receiver} acknowledged nothing more of what {sender} sent{where}, "
-                f"{again_clause(worst)}: the network dropped it or the answers, or {receiver} is down"
+                f"{again_clause(worst)}: {lost}"
             )
         case "resent":
             share = f"{faults.share:.0%}".replace("%", " %")

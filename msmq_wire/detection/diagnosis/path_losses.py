@@ -275,7 +275,7 @@ def _cause(key: _Key, group: LostPackets) -> Cause:
         confidence="certain" if key.loss.certain else "likely",
         moments=tuple(group.moments),
         who=(key.src, key.dst),
-        action=f"look at what lies between {key.loss.between}: firewalls, VPN, MTU, cables",
+        action=key.loss.action,
         count=group.count,
         rules=(NET_PATH,),
         layer="network",

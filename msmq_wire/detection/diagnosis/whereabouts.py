@@ -47,6 +47,11 @@ class Loss(NamedTuple):
         """The places between which it was lost."""
         return f"the places of {_joined((*self.seen, *self.missing))}"
 
+    @property
+    def action(self) -> str:
+        """What to do about it."""
+        return f"look at what lies between {self.between}: firewalls, VPN, MTU, cables"
+
 
 class Whereabouts:
     """Says where records of a story were seen; nothing where there is one vantage point."""

@@ -98,7 +98,7 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
         loss, place = where.loss_of(life), where.arrival_of(life)
         if loss is not None:
             came = f"left its sender and was lost on its way: {loss.text}"
-            action = f"look at what lies between {loss.between}: firewalls, VPN, MTU, cables"
+            action = loss.action
         elif place:
             came = f"came to the receiver ({place}), and nothing shows that its queue manager took it"
             action = f"look at the queue manager of {dst}"
