@@ -329,6 +329,7 @@ def test_the_page_about_two_places_shows_what_is_printed(
     place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(_ROOT / "fixtures" / "places" / place)
+    monkeypatch.setenv("COLUMNS", "1000")
     assert main(["diagnose", *(str(one) for one in sorted(Path().glob("*.pcap")))]) == 0
     first = capsys.readouterr().out.splitlines()[1]
     cause = re.sub(r"^ 1\. | \((?:frames? |TIM-SKEW).*", "", first)

@@ -100,7 +100,13 @@ def folders(what: str, names: list[str]) -> list[Any]:
 def printed(*arguments: str) -> str:
     """What a command prints, on standard output and then on standard error."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        # No line is to be broken where a pattern looks.
+        patch.setenv("COLUMNS", "1000")
         main(list(arguments))
     out.flush()
     err.flush()
