@@ -48,10 +48,6 @@ _EACH = 2
 """Tasks for each core, where captures are many or large enough."""
 _LEAST = 4 << 20
 """Bytes that are worth files of their own."""
-_SHORT = 1 << 30
-"""Bytes of all captures that are done so soon that nobody waits for what the first tasks gave."""
-_TOGETHER = 16
-"""Tasks of a wave for them."""
 _ROUNDS = 10
 """How often captures are looked at again that other runs changed meanwhile."""
 
@@ -103,7 +99,6 @@ def run_job(
     publisher = Publisher(store, plan, lambda text: tell(f"{text}, {observed_text(observed)}"))
     for _ in range(_ROUNDS):
         plan = publisher.begin(work, snapshot)
-        short = sum(one.capture.size for one in work.todo) <= _SHORT
         decode = partial(
             finished,
             spark,
@@ -111,7 +106,6 @@ def run_job(
             title="decode captures",
             measure=TaskResult.measures,
             observed=observed,
-            least=_TOGETHER if short else 1,
         )
         large, others = divided(work.todo, plan.tables, core_count(spark))
         for done in decode_all(decode, _parts(spark, others, options), large):

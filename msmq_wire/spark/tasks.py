@@ -66,19 +66,17 @@ def finished(
     title: str = "tasks",
     measure: Callable[[R], Mapping[str, int]] | None = None,
     observed: Counter[str] | None = None,
-    least: int = 1,
 ) -> Iterator[R]:
     """Yield what ``task`` gives for each of the parts, a task of Spark for each, wave by wave as they end.
 
     ``title`` says in the UI what is done with the items of the parts. ``measure`` counts the `MEASURES` of a
-    result; Spark adds them up, and ``observed`` has the sums of the waves that ended. A wave has at least
-    ``least`` parts, where there are so many: to plan one takes a quarter of a second. What Spark raises is
+    result; Spark adds them up, and ``observed`` has the sums of the waves that ended. What Spark raises is
     raised here; who stops early interrupts the tasks that are left.
     """
     if not parts:
         return
     most = _IN_FLIGHT * core_count(spark)
-    size = max(least, -(-most // _WAVES))
+    size = -(-most // _WAVES)
     waves = [parts[at : at + size] for at in range(0, len(parts), size)]
     jobs = _Jobs(spark, title, sum(map(_items_in, parts)))
     pool = ThreadPoolExecutor(min(len(waves), _WAVES, most), thread_name_prefix="msmq-wire")

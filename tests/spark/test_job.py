@@ -24,7 +24,6 @@ import msmq_wire
 from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, list_files
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark import job as spark_job
 from msmq_wire.spark import publishing
 from msmq_wire.spark import tasks as spark_tasks
 from msmq_wire.spark.capture_job import TaskResult
@@ -539,8 +538,6 @@ def test_a_run_says_how_far_it_is_by_captures_and_bytes(
     one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publishing, "_PAUSE", 0.0)
-    # As of captures that are not done so soon that all tasks are one wave.
-    monkeypatch.setattr(spark_job, "_SHORT", 0)
     different(tmp_path / "in", 2)
     reported: list[str] = []
     run_job(
