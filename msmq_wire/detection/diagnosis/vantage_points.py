@@ -24,6 +24,9 @@ from msmq_wire.sessions.point_sights import PointSights
 _MOST_FACTS = 64
 _RARE = 1000
 """One packet of so many is lost now and then: that is no cause."""
+_DOUBTED = 4
+"""Packets that were sent again are lost on the way only if they are more than so many times those that the
+recording is known to have lost: what it lost otherwise looks the same."""
 _AGAIN = "They came when TCP sent them again: nothing is lost by that but time."
 
 
@@ -83,15 +86,22 @@ def recording_gaps(sights: PointSights | None) -> list[str]:
     if sights is None:
         return []
     lost: Counter[str] = Counter()
-    for seen, each in sights.partly_seen():
-        names = short_points(seen.capture)
-        lost.update(name for name, (_, one) in zip(names, each, strict=True) if one.reason == "lost")
+    for (capture, at), number in _lost_by_recordings(sights).items():
+        lost[short_points(capture)[at]] += number
     least = "at least " if sights.more else ""
     return [
         f"The recording {name} lost frames: {least}{count(number, 'packet')} that came there {_is(number)} "
         "not in it"
         for name, number in lost.items()
     ]
+
+
+def _lost_by_recordings(sights: PointSights) -> Counter[tuple[JoinedCapture, int]]:
+    """How many packets came to each point and are not in its recording."""
+    lost: Counter[tuple[JoinedCapture, int]] = Counter()
+    for seen, each in sights.partly_seen():
+        lost.update((seen.capture, at) for at, (_, one) in enumerate(each) if one.reason == "lost")
+    return lost
 
 
 def _limits(sights: PointSights, words: Phrases) -> Iterator[str]:
@@ -116,11 +126,15 @@ def _is(number: int) -> str:
 def dropped_packets(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 4: packets that were lost between two points, and came when TCP sent them again."""
     dropped: list[_Dropped] = []
-    for capture in () if story.point_sights is None else story.point_sights.captures:
+    sights = story.point_sights
+    lost = Counter[tuple[JoinedCapture, int]]() if sights is None else _lost_by_recordings(sights)
+    for capture in () if sights is None else sights.captures:
         names = short_points(capture)
         for (src, dst), points, transit in capture.transits.all():
             for place, seen in enumerate(points):
                 missing = points[1 - place]
+                if transit.missed[place] <= _DOUBTED * lost[capture, missing]:
+                    continue
                 # What only a point further on its way saw is missing in the recording of the other one.
                 if transit.missed[place] and capture.transits.next_to(src, dst, seen, missing):
                     times = transit.first_missed[place], transit.last_missed[place]

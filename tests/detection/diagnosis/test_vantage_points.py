@@ -40,6 +40,18 @@ def test_packets_that_tcp_sent_again_are_lost_between_the_points() -> None:
     assert found.answers[3].facts["lost_and_sent_again"][0]["packets"] == 7
 
 
+@pytest.mark.parametrize(("resent", "told_so"), [(4, False), (5, True)])
+def test_a_recording_that_lost_frames_may_have_lost_what_was_sent_again(resent: int, told_so: bool) -> None:
+    tape = opened()
+    with tape.only(0, "lost"):
+        tape.message(2)
+    for number in range(resent):
+        tape.capture.transits.lose((CLIENT, SERVER), (0, 1), START + number * SECOND)
+    found = told(tape)
+    assert ("They came when TCP sent them again" in found.text(4)) == told_so
+    assert ("NET-PATH" in {line.rule for line in found.digest.lines}) == told_so
+
+
 def test_one_packet_of_many_is_no_cause() -> None:
     tape = opened()
     tape.capture.transits.add((CLIENT, SERVER), (0, 1), 2 * MS, weight=5000)
