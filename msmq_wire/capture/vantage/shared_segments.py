@@ -88,11 +88,19 @@ def _common_rows(here: SegmentSample, there: SegmentSample) -> tuple[Array, Arra
     # What has a partner under its own name needs none under another one.
     rest_here = rest_here[~np.isin(key_here[rest_here], key_here[same[0]])]
     rest_there = rest_there[~np.isin(key_there[rest_there], key_there[same[1]])]
+    rest_here, rest_there = _of_one(rest_here, key_here), _of_one(rest_there, key_there)
     other = _first_pairs(key_here[rest_here], key_there[rest_there])
     return (
         np.concatenate((same[0], rest_here[other[0]])),
         np.concatenate((same[1], rest_there[other[1]])),
     )
+
+
+def _of_one(rows: Array, keys: Array) -> Array:
+    """The rows whose key no other row of their capture has: of several connections none is meant."""
+    known, counts = np.unique(keys, return_counts=True)
+    one: Array = rows[np.isin(keys[rows], known[counts == 1])]
+    return one
 
 
 def _first_pairs(one: Array, two: Array) -> tuple[Array, Array]:
