@@ -19,31 +19,43 @@ _GAINED = {
     "the end not captured": """
         SES-RESEND/miss_same_connection:TXN-GAP""",
     "at two hosts": """
-        captures/routed_looping:MSG-UNACKED""",
+        captures/routed_looping:MSG-UNACKED
+        NET-RESET/hit_hop_limit:MSG-UNACKED""",
     "at two hosts, one of them lost frames": """
+        NET-RESET/hit_hop_limit:MSG-UNACKED
         RTE-LOOP/hit_back:MSG-UNACKED""",
+    "at two hosts, both lost frames": """
+        NET-RESET/hit_hop_limit:MSG-UNACKED""",
 }
 """What is said all the same: by degradation, captures with the rule, or the number of the question.
 
 That number 3 of a sequence is missing when the capture ends is told of TXN-GAP/hit_capture_ends
 (digest/expected.toml wants it), which has the bytes of SES-RESEND/miss_same_connection up to there: a test
 below compares them. The connections of the two routed ones begin with the same numbers, as those of no two
-hosts do, so that they are not taken for one capture at two places.
+hosts do, so that they are not taken for one capture at two places. Who sent the reset of
+NET-RESET/hit_hop_limit is not told from its hop limit at two places: its message is told instead.
 """
 _LOST = {
     "at two hosts": """
-        captures/path_icmp_port_unreachable:SES-CONNECT""",
+        captures/path_icmp_port_unreachable:SES-CONNECT
+        NET-IDLE/hit_reset:NET-IDLE
+        NET-RESET/hit_hop_limit:NET-RESET""",
     "at two hosts, one of them lost frames": """
         captures/lab_srmp:RPC-LEVEL
-        captures/path_icmp_port_unreachable:SES-CONNECT""",
+        captures/path_icmp_port_unreachable:SES-CONNECT
+        NET-IDLE/hit_reset:NET-IDLE
+        NET-RESET/hit_hop_limit:NET-RESET""",
     "at two hosts, both lost frames": """
         captures/path_icmp_port_unreachable:SES-CONNECT
+        NET-IDLE/hit_reset:NET-IDLE
+        NET-RESET/hit_hop_limit:NET-RESET
         diagnose/q05_slow_clock:TIM-SKEW""",
 }
 """Which claims are lost though their connection was not touched: by degradation, captures with the rule.
 
 Where two captures share too few segments to be known for two places, what is counted is counted twice. The
-times of q05_slow_clock are those of the other host, which has more frames.
+times of q05_slow_clock are those of the other host, which has more frames. Hop limits differ between places, so that those
+of resets tell nothing there.
 """
 
 

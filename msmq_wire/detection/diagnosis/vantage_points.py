@@ -24,6 +24,8 @@ from msmq_wire.sessions.point_sights import PointSights
 _MOST_FACTS = 64
 _RARE = 1000
 """One packet of so many is lost now and then: that is no cause."""
+_LEAST_DROPPED = 2
+"""One packet alone may be what a recording lost without a trace: that is no cause either."""
 _DOUBTED = 4
 """Packets that were sent again are lost on the way only if they are more than so many times those that the
 recording is known to have lost: what it lost otherwise looks the same."""
@@ -145,7 +147,7 @@ def dropped_packets(story: Story, words: Phrases, builder: AnswerBuilder) -> Non
     dropped.sort(key=lambda one: -one.number)
     for one in dropped[:MOST]:
         builder.say(f"{one.text}, {between(*one.times, words)}. {_AGAIN}", attention="info")
-        if one.number * _RARE >= one.total:
+        if one.number >= _LEAST_DROPPED and one.number * _RARE >= one.total:
             builder.add_cause(_dropped_cause(one))
     if len(dropped) > MOST:
         builder.say(f"And packets of {count(len(dropped) - MOST, 'more pair')} of hosts were lost so.")

@@ -52,6 +52,14 @@ def test_a_recording_that_lost_frames_may_have_lost_what_was_sent_again(resent: 
     assert ("NET-PATH" in {line.rule for line in found.digest.lines}) == told_so
 
 
+@pytest.mark.parametrize(("resent", "causes"), [(1, 0), (2, 1)])
+def test_one_packet_that_was_sent_again_is_no_cause(resent: int, causes: int) -> None:
+    tape = opened()
+    for number in range(resent):
+        tape.capture.transits.lose((CLIENT, SERVER), (0, 1), START + number * SECOND)
+    assert len(told(tape).digest.lines) == causes
+
+
 def test_one_packet_of_many_is_no_cause() -> None:
     tape = opened()
     tape.capture.transits.add((CLIENT, SERVER), (0, 1), 2 * MS, weight=5000)
