@@ -54,8 +54,8 @@ _LOST = {
 """Which claims are lost though their connection was not touched: by degradation, captures with the rule.
 
 Where two captures share too few segments to be known for two places, what is counted is counted twice. The
-times of q05_slow_clock are those of the other host, which has more frames. Hop limits differ between places, so that those
-of resets tell nothing there.
+times of q05_slow_clock are those of the other host, which has more frames. Hop limits differ between places,
+so that those of resets tell nothing there.
 """
 
 
