@@ -19,6 +19,7 @@ _GAINED = {
     "the end not captured": """
         SES-RESEND/miss_same_connection:TXN-GAP""",
     "at two hosts": """
+        captures/lab_drops:TXN-AGAIN
         captures/routed_looping:MSG-UNACKED
         NET-RESET/hit_hop_limit:MSG-UNACKED""",
     "at two hosts, one of them lost frames": """
@@ -34,6 +35,7 @@ That number 3 of a sequence is missing when the capture ends is told of TXN-GAP/
 below compares them. The connections of the two routed ones begin with the same numbers, as those of no two
 hosts do, so that they are not taken for one capture at two places. Who sent the reset of
 NET-RESET/hit_hop_limit is not told from its hop limit at two places: its message is told instead.
+Between the two places of lab_drops lies no time at all: they are taken for a file and its copy, and counted twice.
 """
 _LOST = {
     "at two hosts": """
@@ -46,6 +48,7 @@ _LOST = {
         NET-IDLE/hit_reset:NET-IDLE
         NET-RESET/hit_hop_limit:NET-RESET""",
     "at two hosts, both lost frames": """
+        captures/lab_drops:FRM-TRUNC
         captures/path_icmp_port_unreachable:SES-CONNECT
         NET-IDLE/hit_reset:NET-IDLE
         NET-RESET/hit_hop_limit:NET-RESET
