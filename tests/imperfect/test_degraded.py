@@ -34,8 +34,8 @@ That number 3 of a sequence is missing when the capture ends is told of TXN-GAP/
 (digest/expected.toml wants it), which has the bytes of SES-RESEND/miss_same_connection up to there: a test
 below compares them. The connections of the two routed ones begin with the same numbers, as those of no two
 hosts do, so that they are not taken for one capture at two places. Who sent the reset of
-NET-RESET/hit_hop_limit is not told from its hop limit at two places: its message is told instead.
-Between the two places of lab_drops lies no time at all: they are taken for a file and its copy, and counted twice.
+NET-RESET/hit_hop_limit is not told from its hop limit at two places: its message is told instead. Between the
+two places of lab_drops lies no time at all: they are taken for a file and its copy, and counted twice.
 """
 _LOST = {
     "at two hosts": """
