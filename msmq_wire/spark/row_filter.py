@@ -70,7 +70,9 @@ class RowFilter:
         self.expression = reduce(operator.and_, (_expression(one, schema) for one in filters))
 
     def __call__(self, rows: Any) -> Any:
-        looked = rows.select(sorted(self.columns)).append_column(_PLACE, pa.array(range(len(rows))))
+        looked = rows.select(sorted(self.columns)).append_column(
+            _PLACE, pa.array(range(len(rows)), pa.int64())
+        )
         return looked.filter(self.expression).column(_PLACE)
 
     def only(self, columns: Collection[str]) -> RowFilter | None:

@@ -241,7 +241,11 @@ class Placing:
             frame = np.where(frame == 0, _last(made.column("frames")), frame)
         place, own = self._numbering.locate(frame)
         known = frame > 0
-        paths = pa.array(self._numbering.paths, pa.string()).take(pa.array(place, mask=~known))
+        if len(self._numbering.paths) == 1:
+            # What has no frame, as a stream of which no packet was decoded, is of the only file.
+            paths = pa.repeat(pa.scalar(self._numbering.paths[0], pa.string()), len(frame))
+        else:
+            paths = pa.array(self._numbering.paths, pa.string()).take(pa.array(place, mask=~known))
         owned = self._numbering.owned
         if owned:
             named = [owned.get(id_) for id_ in made.column("id").to_pylist()]

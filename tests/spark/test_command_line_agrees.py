@@ -94,7 +94,7 @@ DIFFERENT: Mapping[str, Mapping[str, str]] = {
         _ASKED,
     ),
     "findings": {},
-    "timeline": {},
+    "timeline": {"other: network": "the kinds of its faults; the table has the evidence of TCP and ICMP"},
     "why": {},
 }
 """What only JSON lines have, only the table has, or is other in both, by command; and why.
