@@ -25,6 +25,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     ``message`` is the record id of an affected message. ``odd`` is true if nothing was lost; such causes come
     last among those of low severity. ``connections`` are affected; a packet on them that breaks a rule may
     explain the cause. ``question`` is the number of the answer. ``layer`` is None for that of the first rule.
+    ``segments`` says that the frames of its moments carry segments, and not the records of these.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     connections: tuple[Connection, ...] = ()
     question: int = 0
     layer: Layer | None = None
+    segments: bool = False
 
     @property
     def first(self) -> int:

@@ -29,6 +29,8 @@ class DiagnosedCause(Protocol):
     def rules(self) -> tuple[str, ...]: ...
     @property
     def layer(self) -> Layer | None: ...
+    @property
+    def segments(self) -> bool: ...
 
 
 def detect_cause(cause: DiagnosedCause, context: Context | None = None) -> Iterator[Detection]:
@@ -39,7 +41,7 @@ def detect_cause(cause: DiagnosedCause, context: Context | None = None) -> Itera
     src, dst = ((f"[{one}]" if ":" in one else one) or None for one in (*cause.who, "", "")[:2])
     evidence = tuple(
         Evidence(
-            record=one.record,
+            record=None if cause.segments else one.record,
             frames=() if one.frame is None else (one.frame,),
             time=one.time,
             src=src,

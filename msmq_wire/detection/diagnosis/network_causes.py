@@ -209,6 +209,8 @@ def _cause(faults: _Faults, text: str, loss: Loss | None) -> Cause:
         kind=below(worst),
         about=next(iter(faults.receivers)),
         connections=tuple(faults.connections),
+        # A step of the connection tells of them.
+        segments=True,
     )
 
 
