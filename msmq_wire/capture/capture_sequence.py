@@ -20,8 +20,6 @@ from msmq_wire.capture.capture_counts import CaptureCounts, nothing_found
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.rings import rings
 from msmq_wire.capture.source import can_seek
-from msmq_wire.capture.vantage.merged_frames import MergedFrames
-from msmq_wire.capture.vantage.point_frames import PointFile
 from msmq_wire.capture.vantage.points import SharedTraffic
 from msmq_wire.capture.vantage.points_capture import PointsCapture
 from msmq_wire.capture.vantage.shared_traffic import find_shared
@@ -35,6 +33,8 @@ from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
     from msmq_wire.capture.packet_batch import PacketBatch
+    from msmq_wire.capture.vantage.merged_frames import MergedFrames
+    from msmq_wire.capture.vantage.point_frames import PointFile
 
     Read: TypeAlias = Record | ProjectedRows | PacketBatch
     ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
@@ -203,15 +203,23 @@ class CaptureSequence:
         joined = self._joined(files)
         if not isinstance(joined, PointsCapture):
             return None
-        return MergedFrames(joined, given=self._given)
+        return self._frames_of(joined)
+
+    def _frames_of(
+        self,
+        capture: PointsCapture,
+        watch: Callable[[PointFile], AbstractContextManager[object]] = nullcontext,
+    ) -> MergedFrames:
+        # Loads what no capture of one place needs.
+        from msmq_wire.capture.vantage.merged_frames import MergedFrames
+
+        return MergedFrames(capture, given=self._given, watch=watch)
 
     def _merged(
         self, capture: PointsCapture, first_id: int, *, watched: bool = True
     ) -> tuple[MergedFrames, CaptureReader]:
         """The frames of vantage points as one file, and the reader of it."""
-        merged = MergedFrames(
-            capture, given=self._given, watch=self._watched_file if watched else nullcontext
-        )
+        merged = self._frames_of(capture, self._watched_file if watched else nullcontext)
         # It has all that a reader asks of a binary file.
         file = cast("BinaryIO", merged)
         reader = CaptureReader(

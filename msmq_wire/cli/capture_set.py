@@ -20,7 +20,6 @@ from msmq_wire.capture.hashing import FileRead, Hashing, ReadFile
 from msmq_wire.capture.named_captures import captures_named
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import Source
-from msmq_wire.capture.vantage.point_frames import PointFile
 from msmq_wire.capture.vantage.points_capture import PointsCapture
 from msmq_wire.cli.folders import NAMED_IS_READ, nothing_in_folder
 from msmq_wire.cli.interrupts import Interrupts
@@ -38,6 +37,7 @@ from msmq_wire.rpc.pdu_protection import Negotiator
 if TYPE_CHECKING:
     from msmq_wire.capture.capture_sequence import ItemsOf, Read
     from msmq_wire.capture.carve.reader import SearchedFile
+    from msmq_wire.capture.vantage.point_frames import PointFile
     from msmq_wire.sessions import LeftOut
 
 _T = TypeVar("_T")
