@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 
 import msmq_wire as mw
 from msmq_wire.cli.app import main
@@ -103,7 +103,8 @@ def test_a_right_parser_has_all_properties(tmp_path: Path) -> None:
 def test_properties_find_each_fault(fault: Fault, tmp_path: Path) -> None:
     with parser(fault):
         found = properties(tmp_path)
-        assert any(fails(found[name]) for name in PROPERTIES)
+        # What is drawn depends on the modules that other tests loaded: one draw of a hundred may miss a fault.
+        assert any(fails(seed(number)(found[name])) for number in range(3) for name in PROPERTIES)
 
 
 @pytest.mark.slow
