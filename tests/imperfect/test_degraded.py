@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,8 +83,9 @@ Cell = tuple[str, list[str], list[str]]
 
 
 @remembered
-def cells(path: Path, folder: Path) -> list[Cell]:
-    return list(_cells(path, folder)) if is_whole(path) else []
+def cells(path: Path) -> list[Cell]:
+    with tempfile.TemporaryDirectory() as folder:
+        return list(_cells(path, Path(folder))) if is_whole(path) else []
 
 
 def _cells(path: Path, folder: Path) -> Iterator[Cell]:
@@ -99,15 +101,15 @@ def _cells(path: Path, folder: Path) -> Iterator[Cell]:
 
 
 @in_batches(CAPTURES)
-def test_nobody_is_accused_for_what_the_capture_lacks(path: Path, tmp_path: Path) -> None:
-    for name, gained, _ in cells(path, tmp_path):
+def test_nobody_is_accused_for_what_the_capture_lacks(path: Path) -> None:
+    for name, gained, _ in cells(path):
         said = [one.removeprefix("line ") for one in gained]
         assert list(dict.fromkeys(said)) == _reported(_GAINED, name, path), name
 
 
 @in_batches(CAPTURES)
-def test_claims_about_what_was_not_touched_stay(path: Path, tmp_path: Path) -> None:
-    for name, _, lost in cells(path, tmp_path):
+def test_claims_about_what_was_not_touched_stay(path: Path) -> None:
+    for name, _, lost in cells(path):
         assert [one.split()[0] for one in lost] == _reported(_LOST, name, path), name
 
 
