@@ -121,6 +121,10 @@ def test_a_session_finds_faults_of_valid_packets_and_of_the_stream(fault: Fault,
         assert fails(properties(tmp_path)["TestSession"]("runTest").runTest)
 
 
+# Writing it takes longer than all tests of it: one worker has them all.
+of_a_corpus = pytest.mark.xdist_group("the corpus of docs/fuzzing.md")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("corpus")
@@ -136,10 +140,12 @@ def reported(fault: Fault, folder: Path, monkeypatch: pytest.MonkeyPatch) -> lis
     return lines
 
 
+@of_a_corpus
 def test_a_corpus_finds_nothing_in_a_right_parser(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert reported("", folder, monkeypatch) == []
 
 
+@of_a_corpus
 @pytest.mark.parametrize(
     ("fault", "problem"),
     [
