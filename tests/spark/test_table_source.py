@@ -243,6 +243,7 @@ def test_views_have_the_rows_that_count(
         assert rows == Counter(tuple(row.values()) for row in snapshot.rows(table, key).to_pylist())
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_columns_that_a_statement_only_looks_at_are_read(asking: SparkSession, stored: str) -> None:
     statement = """
@@ -268,6 +269,7 @@ def test_columns_that_a_statement_only_looks_at_are_read(asking: SparkSession, s
     }
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_who_reads_while_another_writes_sees_captures_whole(
     asking: SparkSession, server: S3Server, tmp_path: Path
