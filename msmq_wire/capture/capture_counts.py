@@ -7,7 +7,8 @@ from collections import Counter
 
 import msgspec
 
-from msmq_wire.capture.reader import CaptureReader, Summary
+from msmq_wire.capture.capture_summary import Summary
+from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.records.body_keys import OpenedBody
 from msmq_wire.records.other_ports import UNKNOWN_CALLS
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import msgspec
 
-from msmq_wire.capture.reader import Summary
+from msmq_wire.capture.capture_summary import Summary
 from msmq_wire.capture.source import Source
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import msgspec
 
 from msmq_wire.arguments import nearest, shown
+from msmq_wire.capture.capture_summary import Summary
 from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.pcapng import CaptureLosses
 from msmq_wire.capture.source import CaptureSource, Source
@@ -42,25 +42,6 @@ _SOONER = 3
 
 def _loaded() -> bool:
     return "pyarrow" in sys.modules
-
-
-class Summary(msgspec.Struct):
-    """What a capture held: frames read, frames of MSMQ traffic, the others by reason, records by type.
-
-    ``notices`` counts what a reader should know beside that, such as traffic that may be MSMQ but is opaque.
-    ``first`` and ``last`` are the times of the earliest and the latest frame, nanoseconds since 1970. ``cut``
-    counts the frames that were captured in part, ``snapped`` is the largest part.
-    """
-
-    frames: int = 0
-    understood: int = 0
-    skipped: Counter[str] = msgspec.field(default_factory=Counter)
-    notices: Counter[str] = msgspec.field(default_factory=Counter)
-    packets: Counter[str] = msgspec.field(default_factory=Counter)
-    first: int | None = None
-    last: int | None = None
-    cut: int = 0
-    snapped: int = 0
 
 
 class MergedFile(Protocol):

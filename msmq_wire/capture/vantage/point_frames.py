@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 
+from msmq_wire.capture.capture_summary import Summary
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.pcapng import CaptureLosses
-from msmq_wire.capture.reader import Summary
 from msmq_wire.capture.source import Source
 from msmq_wire.capture.vantage.points import VantagePoint
 from msmq_wire.capture.vantage.sightings import PointTimes

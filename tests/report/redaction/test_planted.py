@@ -15,8 +15,8 @@ import pytest
 from construct import Int32ul
 
 from msmq_wire.capture import capture_sequence
+from msmq_wire.capture.capture_summary import Summary
 from msmq_wire.capture.carve.reader import SearchedFile
-from msmq_wire.capture.reader import Summary
 from msmq_wire.cli import carve_reading
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
