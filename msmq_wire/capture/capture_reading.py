@@ -1,13 +1,15 @@
 """The frames of a capture that may be several files, as chunks, and what they complete, as packet batches.
 
 The rule kept here: a file keeps its order, and files take turns by the largest time so far of each. So one
-file gives exactly what `read_capture` gives, and rotated files give what one file with all frames would.
+file gives exactly what `read_capture` gives, and rotated files give what one file with all frames would. The
+files of vantage points give what the command line reads of them.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -16,9 +18,14 @@ from msmq_wire.capture.chunks import ChunkDecoder
 from msmq_wire.capture.content_digest import ContentHash, FileDigest
 from msmq_wire.capture.index import Array, Chunk, interfaces_of, read_chunks
 from msmq_wire.capture.listing import Capture, CaptureFile, open_file, open_source
+from msmq_wire.capture.numbering import Numbering, PointsNumbering
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.pcapng import CaptureLosses
+from msmq_wire.capture.source import Source
 from msmq_wire.capture.splits import clocks, index_file
+from msmq_wire.capture.vantage.merged_frames import MergedFrames
+from msmq_wire.capture.vantage.point_frames import PointFile
+from msmq_wire.capture.vantage.points_capture import PointsCapture
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.records.finder import PacketFinder
@@ -39,29 +46,6 @@ class Damage(NamedTuple):
     offset: int
 
 
-class Numbering:
-    """Numbers of frames in a capture: those of a file go on where those of the file before it end.
-
-    ``owned`` are the files of records without frames, by the ids of these.
-    """
-
-    def __init__(self, paths: Sequence[str] = (), bases: Sequence[int] = ()) -> None:
-        self.paths = list(paths)
-        self.bases = list(bases)
-        self.owned: dict[int, str] = {}
-
-    def add(self, path: str, base: int) -> None:
-        """Say that the frames of the next file are numbered from ``base`` + 1 on."""
-        self.paths.append(path)
-        self.bases.append(base)
-
-    def locate(self, numbers: Array) -> tuple[Array, Array]:
-        """Return the place of the file in ``paths``, and the number in it, of each frame number."""
-        bases = np.array(self.bases, np.int64)
-        place = np.maximum(np.searchsorted(bases, numbers, side="left") - 1, 0)
-        return place, numbers - bases[place]
-
-
 class _Cursor:
     """Where a file is read: the chunk, the times so far of its frames, and the first frame not taken."""
 
@@ -80,9 +64,8 @@ class _Cursor:
 
     def _read(self, chunk_bytes: int) -> Iterator[Chunk]:
         with self._source as source:
-            window = source.window if self._hash is None else self._hash.window
             try:
-                yield from read_chunks(window(), chunk_bytes, source.losses)
+                yield from read_chunks(source.window(), chunk_bytes, source.losses)
             except CaptureError:
                 self._finish_hash()
                 raise
@@ -155,7 +138,10 @@ class CaptureReading:
         self._chunk_bytes = chunk_bytes
         self._streams = streams
         self._joined: JoinedCapture | None = None
-        if capture.in_turn:
+        if capture.shared is not None:
+            self._joined = PointsCapture(capture.shared, name=capture.name)
+            self.numbering = PointsNumbering(self._joined)
+        elif capture.in_turn:
             self._joined = JoinedCapture([file.path for file in capture.files], name=capture.name)
         self.name = self._joined or capture.name
         self.finder = PacketFinder(capture=self.name, ports=ports, negotiator=negotiator)
@@ -172,7 +158,7 @@ class CaptureReading:
             yield chunks.take(chunk, self.name)
         yield from self._ends()
         items = list(self.finder.finish())
-        if not self.capture.in_turn:
+        if self._joined is None:
             # It is about all files; the first one stands for them.
             items += self._reported(self.capture.files[0].path, self._losses, self.damage)
         if items:
@@ -212,6 +198,9 @@ class CaptureReading:
                 yield chunk
 
     def _merged(self) -> Iterator[Chunk]:
+        if isinstance(self._joined, PointsCapture):
+            yield from self._of_points(self._joined)
+            return
         waiting = list(self.capture.files)
         active: list[_Cursor] = []
         try:
@@ -229,6 +218,28 @@ class CaptureReading:
         finally:
             for cursor in active:
                 cursor.close()
+
+    def _of_points(self, capture: PointsCapture) -> Iterator[Chunk]:
+        """What vantage points recorded; each file is told of once all are read."""
+        merged = MergedFrames(capture, opened=open_source, watch=self._hashed)
+        # It has all that is asked of a binary file.
+        with contextlib.closing(merged), Source(cast(BinaryIO, merged)) as source:
+            yield from read_chunks(source.window(), self._chunk_bytes)
+        for file in merged.files:
+            self._losses = _Losses(file.cut, file.snapped)
+            self._losses.take_file(file.losses)
+            error = file.error
+            self._end(file.name, None if error is None else Damage(file.name, error.message, error.offset))
+
+    @contextlib.contextmanager
+    def _hashed(self, file: PointFile) -> Iterator[None]:
+        """Hash a file of a vantage point while it is read, if that is wanted."""
+        lengths = self._marks.get(file.name)
+        content = None if lengths is None else ContentHash(file.source, lengths)
+        yield
+        digest = None if content is None else content.finish()
+        if digest is not None:
+            self.digests[file.name] = digest
 
     def _open(self, file: CaptureFile, active: list[_Cursor]) -> None:
         base = self._base()
@@ -262,8 +273,7 @@ class CaptureReading:
                 return
         except CaptureError as error:
             damage = Damage(cursor.path, error.message, error.offset)
-        self._losses.dropped += cursor.losses.dropped
-        self._losses.filters |= cursor.losses.filters
+        self._losses.take_file(cursor.losses)
         if cursor.digest is not None:
             self.digests[cursor.path] = cursor.digest
         cursor.close()
@@ -275,7 +285,7 @@ class CaptureReading:
         """Note that a file is read, as far as it can be."""
         found = [] if damage is None else [damage]
         self.damage += found
-        if self.capture.in_turn:
+        if self._joined is not None:
             self._ended.append((path, self._losses, found))
             self._losses = _Losses()
 
@@ -283,9 +293,13 @@ class CaptureReading:
 class _Losses:
     """What files lack, as far as they are read."""
 
-    def __init__(self) -> None:
-        self.cut = self.snapped = self.dropped = 0
+    def __init__(self, cut: int = 0, snapped: int = 0) -> None:
+        self.cut, self.snapped, self.dropped = cut, snapped, 0
         self.filters: dict[str, None] = {}
+
+    def take_file(self, losses: CaptureLosses) -> None:
+        self.dropped += losses.dropped
+        self.filters |= losses.filters
 
     def take_chunk(self, chunk: Chunk) -> None:
         cut, snapped = chunk.cut()

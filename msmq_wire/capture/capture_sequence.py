@@ -22,7 +22,7 @@ from msmq_wire.capture.rings import rings
 from msmq_wire.capture.source import can_seek
 from msmq_wire.capture.vantage.points import SharedTraffic
 from msmq_wire.capture.vantage.points_capture import PointsCapture
-from msmq_wire.capture.vantage.shared_traffic import find_shared
+from msmq_wire.capture.vantage.shared_traffic import shared_rings
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.joined_capture import JoinedCapture, located
 from msmq_wire.records.projection import ProjectedRows, Projection
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     Read: TypeAlias = Record | ProjectedRows | PacketBatch
     ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
-_FEW = 4
-"""Files of a ring that are looked at for having been recorded at several places."""
 _PROGRAM = 192 << 20
 """Bytes that a program takes beside what it follows: its code, a chunk of the capture, open packets."""
 
@@ -138,13 +136,7 @@ class CaptureSequence:
         # A file object stands for what is read once, and a file that is named twice is read twice.
         if self.once or self._given or len(set(self.files)) < len(self.files):
             return captures
-        apart: list[tuple[str, ...]] = []
-        for capture in captures:
-            # Of two hosts whose clocks are far apart one file seems to follow the other one.
-            files = [(file,) for file in sorted(capture, key=self.files.index)]
-            few = 1 < len(files) <= _FEW
-            apart += files if few and len(find_shared(files)) < len(files) else [capture]
-        return find_shared(apart)
+        return shared_rings(captures, self.files)
 
     @property
     def budget(self) -> int | None:

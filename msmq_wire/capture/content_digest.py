@@ -80,10 +80,9 @@ class ContentHash:
         self._raw = _Hash(self._lengths)
         self._unpacked: tuple[Window, _Hash] | None = None
         source.after_read = self._raw.update
+        source.through = self._through
 
-    def window(self) -> Window:
-        """The window of the source, to be read from now on. Raises as `Source.window`."""
-        window = self._source.window()
+    def _through(self, window: Window) -> Window:
         if not self._source.compressed:
             return window
         unpacked = _Hash(self._lengths)
@@ -110,5 +109,5 @@ def content_digest(source: Source, lengths: Iterable[int] = ()) -> FileDigest | 
     found = ContentHash(source, lengths)
     # It is hashed whatever it is.
     with contextlib.suppress(CaptureError):
-        found.window()
+        source.window()
     return found.finish()

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.index import Array
+from msmq_wire.capture.numbering import Numbering
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import bounds
@@ -43,7 +43,10 @@ class Joined(Numbering):
 
 
 def joined(parts: Sequence[tuple[PacketBatch, Numbering]]) -> tuple[PacketBatch, Numbering]:
-    """Batches, each with the numbering of its capture, as one; a single one stays as it is."""
+    """Batches, each with the numbering of its capture, as one; a single one stays as it is.
+
+    None of several is of a capture that vantage points recorded.
+    """
     if len(parts) == 1:
         return parts[0]
     numbering = Joined()

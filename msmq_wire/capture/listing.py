@@ -23,13 +23,16 @@ from msmq_wire.capture.opened_file import OpenedFile, opened, reason_of
 from msmq_wire.capture.places import Place, input_path, is_there
 from msmq_wire.capture.rings import rings
 from msmq_wire.capture.source import Source
+from msmq_wire.capture.vantage.points import SharedTraffic
+from msmq_wire.capture.vantage.points_capture import points_name
+from msmq_wire.capture.vantage.shared_traffic import shared_rings
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.joined_capture import joined_name
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo  # type: ignore[import-untyped]  # it has no stubs
 
-Scope: TypeAlias = Literal["ring", "file", "group"]
+Scope: TypeAlias = Literal["ring", "places", "file", "group"]
 
 _CAPTURE_NAME = re.compile(r"\.(?:pcap|pcapng|cap|dmp)[0-9]*(?:\.(?:gz|bz2|xz|zst))?\Z", re.IGNORECASE)
 """Names that are taken for captures in a folder: those of tcpdump -C, which end in a number, too."""
@@ -65,14 +68,15 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 class Capture(msgspec.Struct, frozen=True, kw_only=True):
     """Files that are one capture, in the order of their first frames.
 
-    ``name`` is the path of the file, of a ring what the command line calls it, or the path of the folder
-    (scope ``group``). ``in_turn`` says that the files are read one after the other, as those of a ring are;
-    others may overlap in time.
+    ``name`` is the path of the file, of a ring or of vantage points what the command line calls it, or the
+    path of the folder (scope ``group``). ``in_turn`` says that the files are read one after the other, as
+    those of a ring are; others may overlap in time. ``shared`` says which vantage points the files are.
     """
 
     name: str
     files: tuple[CaptureFile, ...]
     in_turn: bool = False
+    shared: SharedTraffic | None = None
 
     @property
     def size(self) -> int:
@@ -223,16 +227,18 @@ def has_changed(file: CaptureFile) -> bool:
 
 
 def captures_of(files: Sequence[CaptureFile], scope: Scope) -> list[Capture]:
-    """Put files together: those that follow each other in time (``ring``), none (``file``), or all files of a
-    folder (``group``).
+    """Put files together: those that follow each other in time (``ring``), beside these those that recorded
+    the same traffic at several places (``places``), none (``file``), or all files of a folder (``group``).
 
     The times of files must be known: with ``ring`` those are opened whose names differ in nothing but digits,
-    with ``group`` all.
+    with ``group`` all; with ``places`` those are read whose times may touch.
     """
     if scope == "file":
         return [Capture(name=file.path, files=(file,)) for file in files]
     if scope == "ring":
         return _rings(files)
+    if scope == "places":
+        return _places(files)
     folders: dict[str, list[CaptureFile]] = {}
     with ThreadPoolExecutor(_LISTERS) as pool:
         for file in pool.map(_dated, files):
@@ -251,6 +257,22 @@ def _rings(files: Sequence[CaptureFile]) -> list[Capture]:
         Capture(name=joined_name(ring), files=tuple(known[path] for path in ring), in_turn=len(ring) > 1)
         for ring in found
     ]
+
+
+def _places(files: Sequence[CaptureFile]) -> list[Capture]:
+    known = {file.path: file for file in files}
+    captures = {tuple(file.path for file in one.files): one for one in _rings(files)}
+    # Opening what is no file may wait for ever.
+    closed = {one for one in captures if any(known[path].error is not None for path in one)}
+    found = [captures[one] for one in captures if one in closed]
+    readable = [one for one in captures if one not in closed]
+    for one in shared_rings(readable, list(known), opener=open_file):
+        if isinstance(one, SharedTraffic):
+            own = tuple(known[path] for point in one.points for path in point.files)
+            found.append(Capture(name=points_name(one), files=own, shared=one))
+        else:
+            found.append(captures.get(one) or Capture(name=one[0], files=(known[one[0]],)))
+    return found
 
 
 def _dated(file: CaptureFile) -> CaptureFile:

@@ -60,8 +60,9 @@ class Source:
     ``bytes_read`` is how much of it was consumed, before decompression. ``is_capture`` says that it began
     like a capture, ``compressed`` that its bytes are packed, ``losses`` what it says of itself.
     ``before_read`` is called before a read, which may have to wait, ``after_read`` with the bytes that it
-    gave. Only files that were opened here, or are ``owned``, are closed here. Raises `CaptureError` when the
-    path cannot be opened, TypeError for what is neither.
+    gave, ``through`` with the window of a capture: the one that it returns is read. Only files that were
+    opened here, or are ``owned``, are closed here. Raises `CaptureError` when the path cannot be opened,
+    TypeError for what is neither.
     """
 
     def __init__(self, source: CaptureSource | OpenedFile, *, owned: bool = False) -> None:
@@ -71,6 +72,7 @@ class Source:
         self.compressed = False
         self.before_read: Callable[[], None] | None = None
         self.after_read: Callable[[bytes | bytearray | memoryview], object] | None = None
+        self.through: Callable[[Window], Window] | None = None
         self._owned = owned
         if source == "-":
             self.name = "standard input"
@@ -121,7 +123,7 @@ class Source:
         if head not in PCAP_MAGICS and head != PCAPNG_MAGIC:
             raise CaptureError(_no_capture(self.name, window.buffer))
         self.is_capture = True
-        return window
+        return window if self.through is None else self.through(window)
 
     def unpacked(self) -> Window:
         """Return the window at the start of the bytes, decompressed, whatever they are; can be called once.

@@ -11,14 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
 import msmq_wire
-from msmq_wire.capture.capture_reading import Damage, Numbering
+from msmq_wire.capture.capture_reading import Damage
 from msmq_wire.capture.content_digest import FileDigest
 from msmq_wire.capture.joined_batches import joined
 from msmq_wire.capture.listing import Capture, has_changed
+from msmq_wire.capture.numbering import Numbering, PointsNumbering
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.places import Place
 from msmq_wire.cycles import seldom_collected
@@ -187,7 +189,7 @@ def _decode(todo: CaptureTask, plan: JobPlan, rows: TaskRows) -> Entry:
     if rows.wants("packets") and share.turn == 0:
         for split in place_splits([capture], replace(plan.options, split_bytes=_WHOLE)):
             for packets in read_packets(split, plan.options):
-                rows.write("packets", packets)
+                rows.write("packets", _numbered(packets, reading.numbering))
     known |= reading.digests
     todo = replace(todo, contents=tuple(known[file.path] for file in capture.files))
     finder = reading.finder
@@ -202,6 +204,15 @@ def _decode(todo: CaptureTask, plan: JobPlan, rows: TaskRows) -> Entry:
         more={} if teller is None else teller.more,
         damage=reading.damage,
     )
+
+
+def _numbered(packets: Any, numbering: Numbering) -> Any:
+    """Packets of a file with the numbers that they have in their capture, once all of it is read."""
+    if not isinstance(numbering, PointsNumbering):
+        return packets
+    place, own = packets.schema.get_field_index("number"), packets.column("frame_no").to_numpy()
+    numbers = numbering.given(packets.column("path")[0].as_py(), own)
+    return packets.set_column(place, packets.schema.field(place), pa.array(numbers))
 
 
 def entry_of(
@@ -257,10 +268,14 @@ class TaskRows:
 
     def add(self, batch: PacketBatch, numbering: Numbering) -> None:
         """Take a part of a capture: it gives rows of messages, calls, anomalies and errors."""
+        # Its frames are placed, and seen, one by one: it shares its work with no other capture.
+        alone = isinstance(numbering, PointsNumbering)
+        if alone:
+            self._write_records()
         # A copy without the records that are made meanwhile.
         self._batches.append((replace(batch), numbering))
         self._bytes += int(batch.offsets[-1] - batch.offsets[0]) + sum(one.length for one in batch.others)
-        if self._bytes >= _JOINED:
+        if alone or self._bytes >= _JOINED:
             self._write_records()
 
     def tell(self, table: str, capture: str, values: Iterable[Any]) -> None:

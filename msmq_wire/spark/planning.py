@@ -59,6 +59,8 @@ def _family(path: str, scope: Scope) -> tuple[str, ...]:
     """What files have in common that may be one capture."""
     if scope == "file":
         return (path,)
+    if scope == "places":
+        return ()
     return family_of(path) if scope == "ring" else (os.path.dirname(path),)
 
 
@@ -70,12 +72,15 @@ def work_of(
         return file_work(spark, snapshot, files, again)
     fresh, known = _apart(snapshot, files)
     families = {_family(file.path, scope) for file in (files if again else fresh)}
-    captures = captures_of([file for file in files if _family(file.path, scope) in families], scope)
+    # Of a file and its copy elsewhere the first counts as a place: the one that is known.
+    captures = captures_of(
+        [file for file in (*known, *fresh) if _family(file.path, scope) in families], scope
+    )
     joined = [one for one in captures if scope == "group" or len(one.files) > 1]
-    alone = [one.files[0] for one in captures if scope == "ring" and len(one.files) == 1]
+    alone = [one.files[0] for one in captures if scope != "group" and len(one.files) == 1]
     settled = [file for file in known if _family(file.path, scope) not in families]
     some = file_work(spark, snapshot, alone, again)
-    others = _joined_work(spark, snapshot, joined, again)
+    others = _joined_work(spark, snapshot, joined, scope, again)
     unchanged = some.unchanged + others.unchanged + _count_captures(snapshot, settled, scope)
     return WorkPlan(some.todo + others.todo, some.copies + others.copies, unchanged)
 
@@ -90,7 +95,7 @@ def _count_captures(snapshot: Snapshot, files: Sequence[CaptureFile], scope: Sco
 
 
 def _joined_work(
-    spark: SparkSession, snapshot: Snapshot, captures: Sequence[Capture], again: bool
+    spark: SparkSession, snapshot: Snapshot, captures: Sequence[Capture], scope: Scope, again: bool
 ) -> WorkPlan:
     """Captures of several files: decoded as a whole where one of these is new.
 
@@ -111,7 +116,7 @@ def _joined_work(
             work.copies.append(held[file.path])
         elif content is not None and content.marks.get(row["length"]) == row["digest"]:
             begins.append(row)
-    names = _names(snapshot, [one.name for one in captures])
+    names = _names(snapshot, [*(one.name for one in captures), *heads])
     # A file may be what it was before it grew.
     digests = digests_of(snapshot, {row["capture"] for row in held.values()})
     for capture in captures:
@@ -123,33 +128,49 @@ def _joined_work(
             work = replace(work, unchanged=work.unchanged + 1)
             continue
         rows += [row for row in begins if row["path"] in paths]
-        replaces = {row["capture"] for row in rows if _is_called_like(row["capture"], capture)}
-        if not _paths_of(snapshot, replaces, capture) <= paths:
+        parts = [capture]
+        replaces = {row["capture"] for row in rows if _is_called_like(row["capture"], capture, scope)}
+        if not _paths_of(snapshot, replaces, capture, scope) <= paths:
             new = tuple(one for one in capture.files if one.path not in held)
             if not new:
                 work = replace(work, unchanged=work.unchanged + 1)
                 continue
-            capture = replace(capture, name=joined_name([one.path for one in new]), files=new)
-            replaces, paths = set(), {one.path for one in new}
-        name = free_name(capture.name, {*names} - replaces) if capture.in_turn else capture.name
-        work.todo.append(
-            CaptureTask(
-                capture=replace(capture, name=name),
-                heads=tuple(heads.get(one.path) or held[one.path]["head"] for one in capture.files),
-                contents=tuple(_known_content(held.get(one.path)) for one in capture.files),
-                lengths=frozenset(row["length"] for _, row in grown if row["path"] in paths),
-                replaces=frozenset(replaces - {name}),
+            replaces = set()
+            parts = _parts(capture, new, scope)
+        for part in parts:
+            name = part.name if scope == "group" else free_name(part.name, {*names} - replaces)
+            paths = {file.path for file in part.files}
+            work.todo.append(
+                CaptureTask(
+                    capture=replace(part, name=name),
+                    heads=tuple(heads.get(one.path) or held[one.path]["head"] for one in part.files),
+                    contents=tuple(_known_content(held.get(one.path)) for one in part.files),
+                    lengths=frozenset(row["length"] for _, row in grown if row["path"] in paths),
+                    replaces=frozenset(replaces - {name}),
+                )
             )
-        )
     return work
 
 
-def _paths_of(snapshot: Snapshot, names: Iterable[str], like: Capture) -> set[str]:
+def _parts(capture: Capture, new: tuple[CaptureFile, ...], scope: Scope) -> list[Capture]:
+    """What the new files of a capture are without the others."""
+    if scope == "places":
+        return captures_of(new, scope)
+    return [replace(capture, name=joined_name([one.path for one in new]), files=new)]
+
+
+def _paths_of(snapshot: Snapshot, names: Iterable[str], like: Capture, scope: Scope) -> set[str]:
     """The files that captures were decoded from, and no copies of these elsewhere."""
-    found = snapshot.rows("sources", ["path"], among("capture", sorted(names))).column("path").to_pylist()
-    scope: Scope = "ring" if like.in_turn else "group"
-    families = {_family(one.path, scope) for one in like.files}
-    return {path for path in found if _family(path, scope) in families}
+    rows = snapshot.rows("sources", ["path", "digest"], among("capture", sorted(names))).to_pylist()
+    paths = {one.path for one in like.files}
+    families = {_family(path, scope) for path in paths}
+    # Vantage points may lie anywhere: a copy of one is told by what is in it.
+    here = {row["digest"] for row in rows if row["path"] in paths and scope == "places"}
+    return {
+        row["path"]
+        for row in rows
+        if row["path"] in paths or (_family(row["path"], scope) in families and row["digest"] not in here)
+    }
 
 
 def _known_content(row: Mapping[str, Any] | None) -> FileDigest | None:
@@ -162,10 +183,13 @@ def _content_since(one: tuple[CaptureFile, Mapping[str, Any]]) -> FileDigest | N
     return content_of(file, [row["length"]])
 
 
-def _is_called_like(name: str, capture: Capture) -> bool:
+def _is_called_like(name: str, capture: Capture, scope: Scope) -> bool:
     """Whether a capture is called by such files as this one, and is not a copy elsewhere."""
-    if not capture.in_turn:
+    if scope == "group":
         return name == capture.name
+    if scope == "places":
+        # Names tell little of files that may be called anything: what is in them decides.
+        return True
     family = family_of(capture.files[0].path)
     # A ring is called by its first and its last file, and has a number where another is called so.
     whole, _, number = name.rpartition("#")

@@ -36,7 +36,8 @@ OPTIONS: Mapping[str, str] = {
     "hosts": "Read only what goes to or from these addresses or networks, separated by commas.",
     "since": "Read only frames from this time on, RFC 3339.",
     "until": "Read only frames before this time, RFC 3339.",
-    "scope": "ring: files that follow each other are a capture; file: each is; group: all of a folder.",
+    "scope": "ring: files that follow each other are a capture; places: those of the same traffic, too, for "
+    "which all files are read beforehand; file: each is; group: all of a folder.",
     "streams": "Whether steps of TCP connections are rows: true or false.",
     "payload": "Whether payloads and bodies are given: true or false.",
     "frame": "Whether packets have all captured bytes of their frame: true or false.",

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.listing import Capture, CaptureFile, Scope, captures_of, list_files
+from msmq_wire.capture.numbering import Numbering
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.carving import carved_rows, plan_parts
@@ -42,10 +42,15 @@ class _Reader(DataSourceReader):
         self._options = options
         self.row_filter: RowFilter | None = None
 
+    @property
+    def _scope(self) -> Scope:
+        """What is one capture."""
+        return self.SCOPE or self._options.scope
+
     def _captures(self) -> list[Capture]:
         """Captures with rows that the filter may keep: by ``capture``, and ``path`` if it is the same."""
         options = self._options
-        scope = self.SCOPE or options.scope
+        scope = self._scope
         captures = captures_of(_listed(replace(options, glob=options.glob or self.GLOB)), scope)
         known = ("capture", "path") if scope == "file" else ("capture",)
         wanted = None if self.row_filter is None else self.row_filter.only(known)
@@ -57,7 +62,15 @@ class _Reader(DataSourceReader):
 
 
 class PacketDataReader(_Reader):
-    """Reads frames, one task for each split or for several small files."""
+    """Reads frames, one task for each split or for several small files.
+
+    Which frame is a copy of another one only merging files tells: vantage points are captures of their own.
+    """
+
+    @property
+    def _scope(self) -> Scope:
+        scope = super()._scope
+        return "ring" if scope == "places" else scope
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options

@@ -47,11 +47,13 @@ def stream_job(
     files, as ``maxFilesPerTrigger=100``. Names are those that ``options`` take (``glob``, ``recursive``); the
     paths in them do not count. Give the result a ``checkpointLocation`` and a trigger, and start it. A file
     that cannot be read is a row of ``errors``; what `run_job` raises ends the query. Raises MsmqWireError
-    with scope ``group``, and what Spark raises where the folder is not there.
+    with scope ``group`` or ``places``, and what Spark raises where the folder is not there.
     """
     options = options or ReadOptions()
-    if options.scope == "group":
-        raise MsmqWireError("a stream never has a whole folder: the option scope is ring or file, not group")
+    if options.scope in ("group", "places"):
+        raise MsmqWireError(
+            f"a stream never has a whole folder: the option scope is ring or file, not {options.scope}"
+        )
     place = place_of(folder)
     # Hadoop has names of its own for stores.
     path = place.path if place.is_local else folder

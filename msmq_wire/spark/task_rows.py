@@ -15,9 +15,10 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from pyspark.sql.datasource import InputPartition
 
-from msmq_wire.capture.capture_reading import CaptureReading, Numbering
+from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.listing import Capture, open_file
+from msmq_wire.capture.numbering import Numbering
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.splits import Split, clocks, read_split
 from msmq_wire.errors import CaptureError

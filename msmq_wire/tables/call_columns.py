@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.composed_tables import composed_fields
+from msmq_wire.capture.numbering import Numbering
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import ARROW_TYPES, RESULT, record_tables
 from msmq_wire.capture.tables import schema as table_schema

@@ -15,9 +15,9 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
-from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.joined_batches import Joined
+from msmq_wire.capture.numbering import Numbering
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import OTHER, RESULT, places_of, record_tables, schema, tables_of
 from msmq_wire.records.body_keys import keys_in_force, opened
@@ -221,7 +221,7 @@ class Placing:
             found["path"], found["frame_no"] = self._file_and_frame(made)
         if "seen_at" in names and point_names(self._batch.capture):
             frames = made.column("frames").to_pylist()
-            seen = [sight_texts(sights_of(self._batch.capture, one)) for one in frames]
+            seen = [sight_texts(sights_of(self._batch.capture, one)) if one else None for one in frames]
             found["seen_at"] = pa.array(seen, target.field("seen_at").type)
         if "time" in names:
             found["time"] = made.column("time").cast(TIME, safe=False)

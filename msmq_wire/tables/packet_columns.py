@@ -29,7 +29,9 @@ PACKET_SCHEMA = pa.schema(
         field("path", pa.string(), "The file.", nullable=False),
         field("frame_no", pa.int64(), "Number of the frame in its file, from 1.", nullable=False),
         field("offset", pa.int64(), "Where the record of the frame starts in the uncompressed file."),
-        field("number", pa.int64(), "Number of the frame in its capture.", nullable=False),
+        field(
+            "number", pa.int64(), "Number of the frame in its capture, 0 for a copy there.", nullable=False
+        ),
         field("clock", pa.int64(), "The largest time so far in its file, ns since 1970.", nullable=False),
         field("time", TIME, "When it was captured, UTC."),
         *record_fields("time_ns"),

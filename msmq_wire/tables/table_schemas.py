@@ -77,7 +77,7 @@ _BOOKS = {
         field("digest", _TEXT, "SHA-256 of its content, decompressed; null where it could not be read."),
         field("length", _NUMBER, "Bytes of its content."),
         field("files", _NUMBER, "How many files it is."),
-        field("scope", _TEXT, "ring, file or group."),
+        field("scope", _TEXT, "ring, places, file or group."),
         field("options", _TEXT, "Stands for the options that decide its rows."),
         field("run", _TEXT, "The run that decoded it: its rows have this run, too.", nullable=False),
         *_RUN,

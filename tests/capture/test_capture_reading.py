@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from msmq_wire import read_capture
-from msmq_wire.capture.capture_reading import CaptureReading, Numbering
+from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.listing import Scope, captures_of, list_files
+from msmq_wire.capture.numbering import Numbering
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import read_frames

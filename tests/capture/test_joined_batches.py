@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 import pytest
 
-from msmq_wire.capture.capture_reading import CaptureReading, Numbering
+from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.joined_batches import joined
 from msmq_wire.capture.listing import captures_of, list_files
+from msmq_wire.capture.numbering import Numbering
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.tables.call_columns import call_batches
 from msmq_wire.tables.message_columns import batches_of

@@ -214,6 +214,23 @@ def test_no_file_is_opened_to_be_listed(folder: Path, monkeypatch: pytest.Monkey
     assert names(list_files([str(folder), str(folder / "notes.txt")]), folder) == [*CAPTURES, "notes.txt"]
 
 
+def test_places_are_put_together_beside_rings_and_pipes(tmp_path: Path) -> None:
+    places = Path(__file__).resolve().parents[2] / "fixtures" / "places" / "cut_between"
+    for name in ("sender.pcap", "receiver.pcap"):
+        shutil.copy(places / name, tmp_path)
+    for number in range(2):
+        frame = Frame(1, (5 + number) * SECOND, 1, bytes(60), 60, 0)
+        write_pcap(tmp_path / f"day{number}.pcap", [frame])
+    os.mkfifo(tmp_path / "pipe.pcap")
+    found = captures_of(list_files([str(tmp_path)]).files, "places")
+    assert [(one.name, one.in_turn, one.shared is not None) for one in found] == [
+        (str(tmp_path / "pipe.pcap"), False, False),
+        (f"{tmp_path / 'day0.pcap'} to day1.pcap", True, False),
+        (f"{tmp_path / 'sender.pcap'} and receiver.pcap", False, True),
+    ]
+    assert [Path(file.path).name for file in found[2].files] == ["sender.pcap", "receiver.pcap"]
+
+
 def test_only_files_of_a_ring_are_read_in_turn(tmp_path: Path) -> None:
     for number in range(3):
         frame = Frame(1, (5 + number) * SECOND, 1, bytes(60), 60, 0)

@@ -219,7 +219,8 @@ def compared_findings(rows: list[Row], shown: list[Row]) -> Iterator[str]:
         return json.dumps([row["rule"], [place["record"] for place in row["evidence"]], row["message"]])
 
     for one in shown:
-        first = one["evidence"][0]
+        # What two places show of the network has no packet.
+        first = (*one["evidence"], dict.fromkeys(("capture", "src", "dst", "time")))[0]
         one["rule"] = one.pop("id")
         one |= {name: first[name] for name in ("capture", "src", "dst")}
         one["time"] = first["time"] and f"{first['time'][:-4]}000Z"

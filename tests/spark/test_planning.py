@@ -179,7 +179,7 @@ def test_a_ring_is_told_from_others_of_its_name_and_from_copies(one_process: Any
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scope", ["ring", "file", "group"])
+@pytest.mark.parametrize("scope", ["ring", "places", "file", "group"])
 def test_each_scope_puts_files_together_in_its_way(scope: Scope, one_process: Any, tmp_path: Path) -> None:
     paths, output = cut(tmp_path / "in", 2), tmp_path / "out"
     cut(tmp_path / "in", 1, RINGS[1], "other.pcap")
@@ -187,6 +187,7 @@ def test_each_scope_puts_files_together_in_its_way(scope: Scope, one_process: An
     ring, other = f"{paths[0]} to day1.pcap", str(tmp_path / "in" / "other.pcap")
     names = {
         "ring": [(ring, 2), (other, 1)],
+        "places": [(ring, 2), (other, 1)],
         "file": [(str(paths[0]), 1), (str(paths[1]), 1), (other, 1)],
         "group": [(str(tmp_path / "in"), 3)],
     }

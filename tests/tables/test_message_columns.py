@@ -13,9 +13,10 @@ import pytest
 from fixtures.build_frames import pcap
 from fixtures.build_scene import Scene
 from msmq_wire.capture.batch_builder import batch_of
-from msmq_wire.capture.capture_reading import CaptureReading, Numbering
+from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.listing import captures_of, list_files
+from msmq_wire.capture.numbering import Numbering
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.tables import OTHER, read_tables

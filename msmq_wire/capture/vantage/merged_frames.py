@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO
 
 from msmq_wire.capture.source import Source, size_of
@@ -34,7 +34,8 @@ class MergedFrames:
     """A binary file object, read once from its beginning; not seekable.
 
     ``capture`` says which files are which points, and is told of each frame that is given. ``given`` has
-    binary file objects by name, other files are opened. ``watch`` is entered with each file while it is read.
+    binary file objects by name, other files are ``opened``. ``watch`` is entered with each file while it is
+    read.
     ``files`` tell what was read, ``copies`` counts the frames that are left out as copies. Damage of one file
     does not stop the others. Memory stays below about 250 MiB.
     """
@@ -44,12 +45,14 @@ class MergedFrames:
         capture: PointsCapture,
         *,
         given: Mapping[str, BinaryIO] | None = None,
+        opened: Callable[[str], Source] = Source,
         watch: Watch = contextlib.nullcontext,
         hold: int = HOLD,
         held_bytes: int = HELD_BYTES,
     ) -> None:
         self.name = str(capture)
         self._given = given or {}
+        self._opened = opened
         names = iter(enumerate(capture.files))
         self._hold = hold + max(2 * (point.uncertainty or 0) for point in capture.shared.points)
         self._held_bytes = held_bytes
@@ -117,7 +120,7 @@ class MergedFrames:
             point.close()
 
     def _source(self, name: str) -> Source:
-        return Source(self._given.get(name, name))
+        return Source(self._given[name]) if name in self._given else self._opened(name)
 
     def _make(self) -> Iterator[bytes]:
         writer, transmissions = self._writer, self._transmissions

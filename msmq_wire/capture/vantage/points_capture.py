@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, Self
 
 import msgspec
@@ -143,6 +143,13 @@ class PointsCapture(JoinedCapture):
             return self.files[0], frame
         run = frames.run(frame)
         return self.files[frames.file[run]], frame + frames.shift[run]
+
+    def runs(self) -> Iterator[tuple[str, int, int, int]]:
+        """Frames of a file that follow each other: the file, the first number there and here, how many."""
+        frames = self._frames
+        ends = (*frames.first[1:], frames.count + 1)
+        for first, end, place, shift in zip(frames.first, ends, frames.file, frames.shift, strict=True):
+            yield self.files[place], first + shift, first, end - first
 
     def own(self, record: int, file: str) -> None:
         """Say which file a record without frames is about, where it is about one."""

@@ -1,4 +1,4 @@
-"""Which captures recorded the same traffic at several places: `find_shared`.
+"""Which captures recorded the same traffic at several places: `find_shared`, of rings `shared_rings`.
 
 The rule kept here: only captures with the same segments are places of one recording, and a clock is wrong by
 little more than a day. All others stay captures of their own, at little cost.
@@ -20,6 +20,8 @@ from msmq_wire.errors import CaptureError
 _SMALL = 1 << 20
 """Bytes of a packed file that are unpacked to know when it ends."""
 _NO_END = 1 << 62
+_FEW = 4
+"""Files of a ring that are looked at for having been recorded at several places."""
 
 
 def find_shared(
@@ -46,6 +48,23 @@ def find_shared(
         for number, capture in enumerate(captures)
         if number in first or number not in grouped
     ]
+
+
+def shared_rings(
+    rings: Sequence[tuple[str, ...]], files: Sequence[str], *, opener: Opener = open_local
+) -> list[tuple[str, ...] | SharedTraffic]:
+    """`find_shared` of rings, or files alone; ``files`` are all files as they were named.
+
+    A ring of few files that recorded the same traffic is none.
+    """
+    named = {file: place for place, file in enumerate(files)}
+    apart: list[tuple[str, ...]] = []
+    for ring in rings:
+        # Of two hosts whose clocks are far apart one file seems to follow the other one.
+        few = 1 < len(ring) <= _FEW
+        alone = [(file,) for file in sorted(ring, key=named.__getitem__)] if few else []
+        apart += alone if few and len(find_shared(alone, opener=opener)) < len(alone) else [ring]
+    return find_shared(apart, opener=opener)
 
 
 def _near_in_time(captures: Sequence[tuple[str, ...]], opener: Opener) -> list[int]:

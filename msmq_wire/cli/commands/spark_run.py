@@ -29,6 +29,7 @@ class CaptureScope(StrEnum):
     """What one capture is."""
 
     RING = "ring"
+    PLACES = "places"
     FILE = "file"
     GROUP = "group"
 
@@ -71,7 +72,8 @@ def run(
         CaptureScope,
         typer.Option(
             "--scope",
-            help="ring: files that follow each other are a capture; file: each is; group: all of a folder.",
+            help="ring: files that follow each other are a capture; places: those of the same traffic, too, "
+            "for which all files are read beforehand; file: each is; group: all of a folder.",
         ),
     ] = CaptureScope.RING,
     tables: Annotated[
