@@ -103,7 +103,7 @@ def test_a_right_parser_has_all_properties(tmp_path: Path) -> None:
 def test_properties_find_each_fault(fault: Fault, tmp_path: Path) -> None:
     with parser(fault):
         found = properties(tmp_path)
-        # What is drawn depends on the modules that other tests loaded: one draw of a hundred may miss a fault.
+        # What is drawn depends on the modules that others loaded: one draw of a hundred may miss a fault.
         assert any(fails(seed(number)(found[name])) for number in range(3) for name in PROPERTIES)
 
 
