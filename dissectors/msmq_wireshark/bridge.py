@@ -18,7 +18,7 @@ from pyshark.capture.capture import (  # type: ignore[import-untyped]  # it has 
 from pyshark.packet.layers.ek_layer import EkLayer  # type: ignore[import-untyped]  # it has no annotations
 
 from msmq_wire import Record
-from msmq_wire.capture.reader import Summary
+from msmq_wire.capture.capture_summary import Summary
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
