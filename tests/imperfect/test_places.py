@@ -35,8 +35,6 @@ _RANGE = re.compile(r"(.*?)(\d+)\.\.(\d+)")
 _DRIFT_ERROR = 5_000
 """Nanoseconds a second: what answers.md allows."""
 
-_COUNTS_TRIED = "connections that carried nothing are counted as sessions"
-
 NOT_YET: dict[str, dict[str, str]] = {
     "loss_between": {
         "all messages arrived; the effect is delay": "how long packets were held up by that is not told",
@@ -44,7 +42,6 @@ NOT_YET: dict[str, dict[str, str]] = {
     "cut_between": {
         "the recording at the receiver ran on meanwhile": "nothing says that it recorded on",
         "that the receiver (or its queue manager)": "one place is judged alone, beside both",
-        "counts": _COUNTS_TRIED,
     },
     "recording_lost": {
         "the recording receiver.pcap is incomplete": "packets are counted that became records, not frames",
@@ -55,10 +52,6 @@ NOT_YET: dict[str, dict[str, str]] = {
     },
     "idle_silence": {
         "silence after 20 minutes of idling, 5": "the next connection is not spoken of",
-    },
-    "syn_unanswered": {
-        "three separate connections or sessions": _COUNTS_TRIED,
-        "counts": _COUNTS_TRIED,
     },
     "recording_lost_acks": {
         "the recording lost frames: everything towards": "neither the way nor the time is told",

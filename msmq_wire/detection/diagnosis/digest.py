@@ -104,9 +104,10 @@ class _Draft(msgspec.Struct):
 
 def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | None) -> str:
     """The text of `Digest.looked_at`: what was examined, the notes, and what the capture does not show."""
+    empty = sum(one.carried_nothing for one in story.sessions)
     numbers = {
         "message": next((answer.facts["messages"] for answer in answers if answer.number == 3), 0),
-        "session": len(story.sessions) + story.left_out.sessions,
+        "session": len(story.sessions) + story.left_out.sessions - empty,
         "call": facts.calls,
         "ping": len(story.pings) + story.left_out.pings,
         "record": facts.records,
@@ -126,7 +127,8 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
         f"what {count(facts.sealed, 'sealed call')} did" if facts.sealed else "",
         f"the end of {count(facts.cut, 'packet')} cut short" if facts.cut else "",
     ]
-    notes = [note for answer in answers for note in answer.notes]
+    notes = [f"{count(empty, 'connection')} carried nothing"] if empty else []
+    notes += [note for answer in answers for note in answer.notes]
     notes += [f"not seen: {listed([one for one in unseen if one])}"] if any(unseen) else []
     return "; ".join((text, *notes))
 
