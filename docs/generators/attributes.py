@@ -20,6 +20,7 @@ _TYPES: Mapping[Kind, str] = {
     "time": "datetime",
     "duration": "timedelta",
     "endpoint": "str",
+    "address": "str",
     "flag": "bool",
     "numbers": "tuple[int, ...]",
     "texts": "tuple[str, ...]",

@@ -29,7 +29,7 @@ from msmq_wire.lab.recordings.scenario import Scenario
 from msmq_wire.reassembly.packet_framer import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.records.call import CALL_COLUMNS
-from msmq_wire.records.column import PLACE, RECORD_COLUMNS, Column
+from msmq_wire.records.column import JOIN_KEYS, PLACE, RECORD_COLUMNS, Column
 from msmq_wire.records.composed import COMPOSED, RECORD_TYPES
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.routing.hop_view import HOP_COLUMNS
@@ -318,6 +318,7 @@ def _record() -> Json:
         "packet": {"description": "The value; null when nothing was decoded."},
         # A call has two sides, each with as many as a packet.
         **_result(200),
+        **{one.name: column_schema(one) for one in JOIN_KEYS},
         **{name: column_schema(columns[name]) for name in ("missing", *_LEFT_OUT)},
         "places": {
             "description": columns["places"].doc,

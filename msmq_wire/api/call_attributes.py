@@ -165,6 +165,36 @@ class CallAttributes(ColumnAttributes, frozen=True, kw_only=True):
         return value
 
     @property
+    def src_ip(self) -> str | None:
+        """Address it came from, without the port."""
+        value: str | None = self._column("src_ip")
+        return value
+
+    @property
+    def src_port(self) -> int | None:
+        """Port it came from."""
+        value: int | None = self._column("src_port")
+        return value
+
+    @property
+    def dst_ip(self) -> str | None:
+        """Address it went to, without the port."""
+        value: str | None = self._column("dst_ip")
+        return value
+
+    @property
+    def dst_port(self) -> int | None:
+        """Port it went to."""
+        value: int | None = self._column("dst_port")
+        return value
+
+    @property
+    def community_id(self) -> str | None:
+        """Community ID of its flow, version 1 with seed 0, as Zeek and Suricata have it."""
+        value: str | None = self._column("community_id")
+        return value
+
+    @property
     def vlan(self) -> tuple[int, ...]:
         """VLANs that it was captured in, the outermost first."""
         value: tuple[int, ...] = self._column("vlan")

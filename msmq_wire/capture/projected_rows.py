@@ -17,6 +17,7 @@ from msmq_wire.engines.columns import ProvenPackets
 from msmq_wire.engines.columns.json_values import has, is_set, shown
 from msmq_wire.engines.columns.vectors import Bools
 from msmq_wire.records.column import IN_PATHS
+from msmq_wire.records.join_keys import JoinKeys, join_keys
 from msmq_wire.records.joined_capture import JoinedCapture, last_file
 from msmq_wire.records.message import MessageColumn, is_listed
 from msmq_wire.records.projection import ProjectedRows, Projection
@@ -122,6 +123,15 @@ def _ends(which: int) -> Callable[[PacketBatch, Array], list[Any]]:
     return lambda batch, places: [batch.pairs[pair][which] for pair in batch.pair[places].tolist()]
 
 
+def _join_key(which: int) -> Callable[[PacketBatch, Array], list[Any]]:
+    def values(batch: PacketBatch, places: Array) -> list[Any]:
+        flows, rows = np.unique(2 * batch.pair[places] + (batch.stream[places] < 0), return_inverse=True)
+        keys = [join_keys(*batch.pairs[flow >> 1], udp=bool(flow & 1))[which] for flow in flows.tolist()]
+        return list(map(keys.__getitem__, rows.tolist()))
+
+    return values
+
+
 def _frames(batch: PacketBatch, places: Array) -> list[Any]:
     first, last = batch.first[places], batch.last[places]
     if (last - first == 1).all():
@@ -151,6 +161,7 @@ _OF_RECORDS: Mapping[str, Callable[[PacketBatch, Array], list[Any]]] = {
     "time": _times,
     "src": _ends(0),
     "dst": _ends(1),
+    **{name: _join_key(which) for which, name in enumerate(JoinKeys._fields)},
     "frames": _frames,
     "capture": lambda batch, places: [batch.capture] * len(places),
     "seen_at": _seen_at,

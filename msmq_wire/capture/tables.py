@@ -41,6 +41,7 @@ ARROW_TYPES: Mapping[Kind, Any] = {
     "flag": pa.bool_(),
     "text": pa.string(),
     "endpoint": pa.string(),
+    "address": pa.string(),
     "guid": pa.string(),
     "section": pa.string(),
     "time": pa.timestamp("ns", "UTC"),

@@ -8,10 +8,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from msmq_wire.detection.finding import LAYERS, SEVERITIES, Evidence, Finding
-from msmq_wire.records.column import Column, ColumnRow, placed
+from msmq_wire.records.column import Column, ColumnRow, join_columns, placed
 from msmq_wire.records.display import Display
+from msmq_wire.records.join_keys import join_keys
 from msmq_wire.records.joined_capture import located
 
+_JOINED = join_columns(Column, lambda place: join_keys(place.src, place.dst, udp=place.transport == "udp"))
 EVIDENCE_COLUMNS: tuple[Column, ...] = (
     placed("capture", Column),
     placed(
@@ -30,6 +32,7 @@ EVIDENCE_COLUMNS: tuple[Column, ...] = (
     placed("offset", Column, doc="Bytes of the packet before the field."),
     placed("length", Column, display=None, doc="Bytes of the field, or of the item without a path."),
     Column("data", "bytes", "The first of its bytes, at most 64.", optional=False),
+    *_JOINED,
 )  # fmt: skip
 """The columns of one piece of evidence."""
 
@@ -62,7 +65,7 @@ FINDING_COLUMNS: tuple[Column, ...] = (
         pattern="^[A-Z]{2,3}(-[A-Z0-9]+)+$", optional=False, display=Display("rule", style="title"),
     ),
     Column("title", "text", "What the rule is about.", optional=False),
-    *(_of_first(one) for one in EVIDENCE_COLUMNS if one.kind != "bytes"),
+    *(_of_first(one) for one in EVIDENCE_COLUMNS if one.kind != "bytes" and one not in _JOINED),
     Column(
         "message", "text", "What was observed.", optional=False, display=Display("message", 0, 20, last=True),
     ),
@@ -81,6 +84,7 @@ FINDING_COLUMNS: tuple[Column, ...] = (
         optional=False, reveals="host",
     ),
     Column("explained_by", "text", "Id of the rule that tells the cause, where another rule does."),
+    *map(_of_first, _JOINED),
 )  # fmt: skip
 """The columns in their order."""
 

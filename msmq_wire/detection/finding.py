@@ -11,7 +11,7 @@ import msgspec
 
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.representation import line, shortened, struct_line
-from msmq_wire.wire.private import ENDPOINT, FILE, Private
+from msmq_wire.wire.private import ENDPOINT, FILE, PUBLIC, Private
 
 Severity = Literal["info", "low", "medium", "high"]
 Confidence = Literal["published", "certain", "likely", "guess"]
@@ -50,6 +50,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     time: int | None = None
     src: Annotated[str | None, ENDPOINT] = None
     dst: Annotated[str | None, ENDPOINT] = None
+    transport: Annotated[Literal["tcp", "udp"], PUBLIC] = "tcp"
     path: Annotated[str, Private("secret", "path")] = ""
     offset: int = 0
     length: int = 0

@@ -177,6 +177,7 @@ def evidence_of(
         time=record.time,
         src=record.src,
         dst=record.dst,
+        transport="udp" if record.stream is None else "tcp",
         path=path,
         offset=offset,
         length=length if path else record.length,

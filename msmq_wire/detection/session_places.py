@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 from msmq_wire.detection.finding import Evidence
 from msmq_wire.detection.rule import Detection
@@ -31,7 +31,15 @@ class FieldBytes(TypedDict, total=False):
     data: bytes
 
 
-def place_at(moment: Moment, src: str, dst: str, capture: str = "", **field: Unpack[FieldBytes]) -> Evidence:
+def place_at(
+    moment: Moment,
+    src: str,
+    dst: str,
+    capture: str = "",
+    *,
+    transport: Literal["tcp", "udp"] = "tcp",
+    **field: Unpack[FieldBytes],
+) -> Evidence:
     """A moment as evidence; without a path, the whole record."""
     return Evidence(
         capture=capture,
@@ -40,6 +48,7 @@ def place_at(moment: Moment, src: str, dst: str, capture: str = "", **field: Unp
         time=moment.time,
         src=src,
         dst=dst,
+        transport=transport,
         **field,
     )
 

@@ -8,7 +8,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered, is_cut
-from msmq_wire.records.column import CAPTURED, Column, ColumnRow, placed
+from msmq_wire.records.column import CAPTURED, JOIN_KEYS, Column, ColumnRow, placed
 from msmq_wire.records.display import Display, Kind
 from msmq_wire.records.message import message_of
 from msmq_wire.records.queue_names import short_queue
@@ -128,7 +128,7 @@ CALL_COLUMNS: tuple[Column, ...] = (
     ),
     placed("frames", Column, where="record.frames"),
     placed("capture", Column, where="record.capture"),
-    *map(_of_record, CAPTURED),
+    *map(_of_record, (*JOIN_KEYS, *CAPTURED)),
 )  # fmt: skip
 """The columns of ``calls`` in their order."""
 

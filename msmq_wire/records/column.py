@@ -15,6 +15,7 @@ import msgspec
 from msmq_wire.reassembly.encapsulation import GRE_KEY, VIRTUAL_NETWORK, VLAN, numbers_in
 from msmq_wire.records.display import AS_JSON, CAPTURE, ColumnDeclaration, Display
 from msmq_wire.records.endpoint import proxied
+from msmq_wire.records.join_keys import JoinKeys, keys_of
 from msmq_wire.records.record import FileLocation, Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.seen_at import seen_at, seen_cell
@@ -97,6 +98,40 @@ def placed(
     """A column of `PLACE` as other rows have it: what it is ``called``, ``where`` it is, and what differs."""
     declared = msgspec.structs.asdict(PLACE[name])
     return kind(**{**declared, "name": called or name, "where": where or name, **changes})
+
+
+_JOINED: Mapping[str, Column] = {
+    one.name: one
+    for one in (
+        Column("src_ip", "address", "Address it came from, without the port.", reveals="host"),
+        Column("src_port", "number", "Port it came from.", most=0xFFFF),
+        Column("dst_ip", "address", "Address it went to, without the port.", reveals="host"),
+        Column("dst_port", "number", "Port it went to.", most=0xFFFF),
+        Column(
+            "community_id", "text",
+            "Community ID of its flow, version 1 with seed 0, as Zeek and Suricata have it.",
+            pattern="^1:[A-Za-z0-9+/]{27}=$", reveals="host",
+        ),
+    )
+}  # fmt: skip
+
+
+def join_columns(
+    kind: type[_Column], keys: Callable[[Any], JoinKeys] = keys_of, **changes: Any
+) -> tuple[_Column, ...]:
+    """The columns by which rows of other tools are joined; ``keys`` gives them of what a row is about."""
+
+    def of(number: int) -> Callable[[Any], Any]:
+        return lambda about: keys(about)[number]
+
+    return tuple(
+        kind(**{**msgspec.structs.asdict(one), "where": of(number), **changes})
+        for number, one in enumerate(_JOINED.values())
+    )
+
+
+JOIN_KEYS: tuple[Column, ...] = join_columns(Column)
+"""The columns of `keys_of` a record."""
 
 
 class ColumnRow:
@@ -225,6 +260,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
         lambda record: tuple(map(_place, record.locations)), asked=True, reveals="host",
         display=Display("places", 150, 8, text=lambda row: str(len(row.get("places") or ()))),
     ),
+    *JOIN_KEYS,
     *CAPTURED,
 )  # fmt: skip
 """What there is of any record, in order: the columns of ``decode`` beside those of messages and calls."""

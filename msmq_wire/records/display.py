@@ -13,7 +13,7 @@ from msmq_wire.records.view import time_text
 from msmq_wire.wire.private import What
 
 Kind: TypeAlias = Literal[
-    "number", "text", "time", "duration", "endpoint", "flag", "guid", "section",
+    "number", "text", "time", "duration", "endpoint", "address", "flag", "guid", "section",
     "numbers", "texts", "guids", "sections", "objects", "bytes", "body",
 ]  # fmt: skip
 """What a value is: ``time`` nanoseconds since 1970, ``duration`` nanoseconds, ``flag`` true or false.

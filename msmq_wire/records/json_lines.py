@@ -10,6 +10,7 @@ from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.engines.text.json import json_text
 from msmq_wire.engines.text.json_fields import base64_string
+from msmq_wire.records.join_keys import join_keys
 from msmq_wire.records.joined_capture import LocatedFile
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import record_view, time_text
@@ -38,13 +39,18 @@ def _line(record: Record, packet: str) -> str:
         f'"time":{_time(record.time)},"src":{_names[record.src]},"dst":{_names[record.dst]},'
         f'"stream":{"null" if stream is None else stream},"offset":{record.offset},'
         f'"length":{record.length},"packet":{packet},"anomalies":[{anomalies}],'
-        f'"consumed":{record.consumed},"remainder":{base64_string(record.remainder)},"error":null}}'
+        f'"consumed":{record.consumed},"remainder":{base64_string(record.remainder)},"error":null,'
+        f"{_keys[record.src, record.dst, stream is None]}}}"
     )
 
 
 # Captures, addresses and types; an address may be unknown.
 _names: BoundedCache[str | None, str] = BoundedCache(
     lambda name: "null" if name is None else json_string(name)
+)
+# The keys of two ends, and whether they are of UDP, without the braces.
+_keys: BoundedCache[tuple[str | None, str | None, bool], str] = BoundedCache(
+    lambda ends: json_line(join_keys(*ends[:2], udp=ends[2])._asdict())[1:-1]
 )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.records.column import CAPTURED, Column, placed
+from msmq_wire.records.column import CAPTURED, Column, join_columns, placed
 from msmq_wire.records.display import AS_JSON, Display
 from msmq_wire.records.message_body import BODY_FIELDS, MessageBody, body_of, message_body
 from msmq_wire.records.message_values import (
@@ -392,6 +392,7 @@ COLUMNS: tuple[MessageColumn, ...] = (
         "cut", "text", "Bytes captured of those sent, where it was captured in part, as 66 of 1204.",
         where=cut_of, display=Display("cut", 58, seldom=True), whole=WholePacket(made=lambda: None),
     ),
+    *join_columns(MessageColumn),
     MessageColumn(
         "body", "body", "The body.",
         where=message_body, reveals="body", asked=True, display=Display("body", 100, 8),

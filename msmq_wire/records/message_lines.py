@@ -59,7 +59,9 @@ def _csv_cells(column: MessageColumn) -> Callable[[list[Any]], list[Any]]:
 
 _JSON: dict[str, Callable[[Any], str]] = {
     "text": json_string,
+    # Few come again and again.
     "endpoint": BoundedCache(json_string).__getitem__,
+    "address": BoundedCache(json_string).__getitem__,
     "numbers": lambda numbers: f"[{','.join(map(str, numbers))}]",
     "texts": lambda texts: f"[{','.join(map(json_string, texts))}]",
 }

@@ -20,6 +20,7 @@ from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.escaping import SCHEMA_VERSION
 from msmq_wire.engines.text.json_fields import queue_view
 from msmq_wire.errors import DecodeError
+from msmq_wire.records.join_keys import keys_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.seen_at import seen_at
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, String, Union, members
@@ -148,6 +149,7 @@ def record_view(record: Record) -> Json:
         "consumed": record.consumed,
         "remainder": _base64(record.remainder),
         "error": record_error_view(record),
+        **keys_of(record)._asdict(),
     }
     if record.type == "gap":
         row["missing"] = record.missing

@@ -18,6 +18,7 @@ from msmq_wire.capture.tables import ARROW_TYPES, RESULT, record_tables
 from msmq_wire.capture.tables import schema as table_schema
 from msmq_wire.records.call import CALL_COLUMNS, CallValues
 from msmq_wire.records.call_story import CarriedMessage, carries_packet
+from msmq_wire.records.join_keys import JoinKeys
 from msmq_wire.records.message import COLUMNS, message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -89,6 +90,8 @@ def call_batches(
 def _wanted(columns: frozenset[str]) -> frozenset[str]:
     """What columns of ``calls`` are made of, as `tables_of` wants it."""
     found = {"time" if name == "time_ns" else name for name in columns} | {"frames"}
+    if columns.intersection(JoinKeys._fields):
+        found |= {"src", "dst", "stream"}
     for table in CALLS:
         if table in columns:
             found.update(one.name for one in call_schema().field(table).type)

@@ -96,6 +96,7 @@ _ARRAYS: Mapping[Kind, _Array] = {
     "time": numbers,
     "text": _texts,
     "endpoint": _texts,
+    "address": _texts,
     "guid": array_of,
     "section": array_of,
     "guids": array_of,

@@ -22,6 +22,7 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import OTHER, RESULT, places_of, record_tables, schema, tables_of
 from msmq_wire.records.body_keys import keys_in_force, opened
 from msmq_wire.records.column import PLACE as WHERE
+from msmq_wire.records.join_keys import JoinKeys, join_keys
 from msmq_wire.records.message import COLUMNS, MessageColumn, message_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
@@ -53,9 +54,10 @@ CALLS = ("rpc_bind", "rpc_call", "rpc_fault", "com_call")
 
 PLACE = record_fields(
     *("capture", "path", "frame_no", "id", "parent", "type", "frames", "time", "time_ns"),
-    *("src", "dst", "stream", "offset", "length", "seen_at"),
+    *("src", "dst", "stream", "offset", "length", "seen_at", *JoinKeys._fields),
 )
 """Where a record was found."""
+_TYPES = {one.name: one.type for one in PLACE}
 
 _COLUMNS = {one.name: one for one in COLUMNS}
 _MADE = [one for one in COLUMNS if one.of and not one.asked]
@@ -102,6 +104,7 @@ _UNDECODED = {one.name for one in PLACE} - {"type"}
 _OF: Mapping[str, tuple[str, ...]] = {
     "path": ("frames",),
     "seen_at": ("frames",),
+    **dict.fromkeys(JoinKeys._fields, ("src", "dst", "stream")),
     "frame_no": ("frames",),
     "time_ns": ("time",),
     "queue": ("user_header.destination_queue", "error"),
@@ -223,6 +226,8 @@ class Placing:
             frames = made.column("frames").to_pylist()
             seen = [sight_texts(sights_of(self._batch.capture, one)) if one else None for one in frames]
             found["seen_at"] = pa.array(seen, target.field("seen_at").type)
+        if names.intersection(JoinKeys._fields):
+            found |= _joined(made, names)
         if "time" in names:
             found["time"] = made.column("time").cast(TIME, safe=False)
         if "time_ns" in names:
@@ -280,6 +285,22 @@ def _own(made: Any, found: Mapping[str, Any], numbering: Joined) -> dict[str, An
         moved = numbers - np.repeat(np.array(numbering.frames)[part], np.diff(ends))
         own["frames"] = pa.ListArray.from_arrays(pa.array(ends - ends[0]), pa.array(moved), frames.type)
     return own
+
+
+def _joined(made: Any, names: Set[str]) -> dict[str, Any]:
+    """The columns of `JoinKeys`: made once for each pair of ends, of which there are few."""
+    src, dst = (made.column(name).dictionary_encode() for name in ("src", "dst"))
+    known = [pc.fill_null(one.indices, len(one.dictionary)).to_numpy() for one in (src, dst)]
+    udp = made.column("stream").is_null().to_numpy(zero_copy_only=False)
+    flows = np.column_stack((*known, udp)).astype(np.int64)
+    pairs, rows = np.unique(flows, axis=0, return_inverse=True)
+    ends = [[*one.dictionary.to_pylist(), None] for one in (src, dst)]
+    keys = [join_keys(ends[0][a], ends[1][b], udp=bool(c)) for a, b, c in pairs.tolist()]
+    return {
+        name: pa.array([one[which] for one in keys], _TYPES[name]).take(pa.array(rows.ravel()))
+        for which, name in enumerate(JoinKeys._fields)
+        if name in names
+    }
 
 
 def _last(frames: Any) -> Array:

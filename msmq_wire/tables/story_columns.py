@@ -11,7 +11,8 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
 from msmq_wire.detection import Finding
-from msmq_wire.detection.columns import sections_of
+from msmq_wire.detection.columns import EVIDENCE_COLUMNS, sections_of
+from msmq_wire.records.join_keys import JoinKeys
 from msmq_wire.records.joined_capture import JoinedCapture, located
 from msmq_wire.tables.spark_types import array_of
 from msmq_wire.tables.table_schemas import SEEN, table_schemas
@@ -78,6 +79,11 @@ def _began(values: Sequence[Any]) -> dict[str, Any]:
 def _shown(findings: Sequence[Finding]) -> dict[str, Any]:
     first = [one.evidence[0] if one.evidence else None for one in findings]
     ends = {name: [one and getattr(one, name) for one in first] for name in ("src", "dst")}
+    ends |= {
+        one.name: [None if place is None else one.value(place) for place in first]
+        for one in EVIDENCE_COLUMNS
+        if one.name in JoinKeys._fields
+    }
     said = {"rule": [one.id for one in findings], "spec": list(map(sections_of, findings))}
     return {"time": list(map(_time, first)), **said, **ends}
 

@@ -11,6 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.detection import Evidence
 from msmq_wire.detection.columns import FINDING_COLUMNS, JSON_COLUMNS
 from msmq_wire.records.column import Column, placed
+from msmq_wire.records.join_keys import JoinKeys
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import message_schema
@@ -154,7 +155,7 @@ def _findings() -> Any:
         name: table_field(columns[name], nullable=name not in ("rule", "severity"))
         for name in (
             *("rule", "severity", "confidence", "title", "message", "src", "dst", "evidence"),
-            *("caveats", "cves", "spec", "event", "group", "explained_by", "layer"),
+            *("caveats", "cves", "spec", "event", "group", "explained_by", "layer", *JoinKeys._fields),
         )
     }
     # In a list times are nanoseconds.

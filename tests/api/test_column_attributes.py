@@ -21,6 +21,7 @@ _TYPES: dict[Kind, Any] = {
     "number": int,
     "text": str,
     "endpoint": str,
+    "address": str,
     "time": datetime,
     "duration": timedelta,
     "flag": bool,

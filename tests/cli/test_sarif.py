@@ -97,6 +97,11 @@ def test_a_result_says_which_rule_where_and_in_which_frames() -> None:
                 "time": "2023-11-14T22:13:20.500000000Z",
                 "src": "192.0.2.1:1025",
                 "dst": "192.0.2.20:1801",
+                "src_ip": "192.0.2.1",
+                "src_port": 1025,
+                "dst_ip": "192.0.2.20",
+                "dst_port": 1801,
+                "community_id": "1:M4hj93n6cwdweuYIhFXGEoE0THs=",
             },
         }
     ]

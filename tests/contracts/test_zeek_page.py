@@ -16,14 +16,20 @@ _PAGE = _ROOT / "docs" / "zeek.md"
 _FIELDS = """
     ts uid id.orig_h id.orig_p id.resp_h id.resp_p proto service duration orig_bytes resp_bytes conn_state
     local_orig local_resp missed_bytes history orig_pkts orig_ip_bytes resp_pkts resp_ip_bytes tunnel_parents
+    community_id
 """
+# Made by the program that the specification of the Community ID comes with, not by ours.
+_IDS = {
+    "192.0.2.21:49731": "1:d8B+4SCIbCpWM0zZJe8EPvzsymM=",
+    "192.0.2.21:49732": "1:2IelwcCd2hukRyvKpn5gUesilK8=",
+}
 _BEHIND = "- 4000 800 SF - - 0 ShADadFf 12 4600 11 1300 -"
 
 
 def _line(ts: float, uid: str, orig: str, resp: str, duration: str = "2.0") -> str:
     ends = [*orig.rsplit(":", 1), *resp.rsplit(":", 1)]
     rest = _BEHIND.split()
-    return "\t".join([f"{ts:.6f}", uid, *ends, "tcp", rest[0], duration, *rest[1:]])
+    return "\t".join([f"{ts:.6f}", uid, *ends, "tcp", rest[0], duration, *rest[1:], _IDS[orig]])
 
 
 @pytest.mark.needs("duckdb")

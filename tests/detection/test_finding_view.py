@@ -52,6 +52,11 @@ def test_a_finding_shows_all_it_has() -> None:
                 "offset": 4,
                 "length": 4,
                 "data": "TElPUg==",
+                "src_ip": "192.0.2.1",
+                "src_port": 1025,
+                "dst_ip": "2001:db8::1",
+                "dst_port": 1801,
+                "community_id": None,
             }
         ],
         "caveats": ["a gap before it"],

@@ -32,6 +32,7 @@ _TYPES: Mapping[Kind, type] = {
     "time": str,
     "text": str,
     "endpoint": str,
+    "address": str,
     "numbers": list,
     "texts": list,
 }

@@ -75,6 +75,11 @@ VALUES: list[tuple[str, Any, Any, Any]] = [
     ("body_type_name", "VT_BSTR", "VT_LPWSTR", "VT_EMPTY"),
     ("how", "read", "peeked", "sent"),
     ("cut", None, None, None),
+    _same("src_ip", "192.0.2.1"),
+    _same("src_port", 1025),
+    _same("dst_ip", "2001:db8::1"),
+    _same("dst_port", 1801),
+    _same("community_id", None),
 ]
 """The columns of a row with their values in a packet, in a transfer buffer and over HTTP."""
 

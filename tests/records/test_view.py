@@ -40,6 +40,11 @@ ROW_KEYS = [
     "consumed",
     "remainder",
     "error",
+    "src_ip",
+    "src_port",
+    "dst_ip",
+    "dst_port",
+    "community_id",
 ]
 MORE_KEYS: dict[str, list[list[str]]] = {
     "gap": [["missing", "reason"], ["missing", "frames_missing", "reason"]],
@@ -408,6 +413,7 @@ def test_a_record_of_nothing_has_null_where_nothing_is_known() -> None:
         "stream",
         "packet",
         "error",
+        *ROW_KEYS[-5:],
     }
     assert message_view(Record(id=3, type="gap")) is None
 

@@ -23,6 +23,7 @@ from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.detection import Finding, Judge
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.join_keys import JoinKeys, join_keys
 from msmq_wire.records.record import Record, is_step
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.sessions import Session, Story, budget, follow
@@ -175,10 +176,11 @@ def finding_row(one: Finding, capture: str) -> dict[str, Any]:
     del row["cause"], row["first"], row["answered"]
     for place, evidence in zip(row["evidence"], one.evidence, strict=True):
         place["data"] = bytes(evidence.data)
-    row |= {"capture": capture, "src": None, "dst": None, "time": None}
+    row |= {"capture": capture, "src": None, "dst": None, "time": None, **JoinKeys()._asdict()}
     if first is not None:
         time = None if first.time is None else first.time // 1000
-        row |= {"src": first.src, "dst": first.dst, "time": time}
+        keys = join_keys(first.src, first.dst, udp=first.transport == "udp")
+        row |= {"src": first.src, "dst": first.dst, "time": time, **keys._asdict()}
     found: dict[str, Any] = row
     return found
 

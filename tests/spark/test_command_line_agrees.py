@@ -23,6 +23,7 @@ from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.cli.app import main
 from msmq_wire.records.call import CALL_COLUMNS
+from msmq_wire.records.join_keys import JoinKeys
 from msmq_wire.records.message import ROW
 from msmq_wire.records.view import time_text
 from msmq_wire.spark.job import run_job
@@ -93,7 +94,11 @@ DIFFERENT: Mapping[str, Mapping[str, str]] = {
         ),
         _ASKED,
     ),
-    "findings": {},
+    "findings": {
+        **{f"table: {name}": "those of the first place of `evidence`" for name in JoinKeys._fields},
+        **{f"printed: evidence.{name}": "the first ones are columns" for name in JoinKeys._fields},
+        "table: evidence.transport": "what `community_id` is made of",
+    },
     "timeline": {"other: network": "the kinds of its faults; the table has the evidence of TCP and ICMP"},
     "why": {},
 }

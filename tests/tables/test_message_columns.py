@@ -25,6 +25,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.body_keys import opening_bodies
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.join_keys import JoinKeys, keys_of
 from msmq_wire.records.message import ROW, message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
@@ -42,7 +43,7 @@ CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
 LARGE, SMALL = 1 << 23, 2000
 
 PLACE = ("id", "parent", "time", "src", "dst", "stream", "offset", "length")
-SUMMARY = [one.name for one in ROW if one.name not in (*PLACE, "frames", "capture")]
+SUMMARY = [one.name for one in ROW if one.name not in (*PLACE, *JoinKeys._fields, "frames", "capture")]
 # What the tables call by a name of their own, by the type of the record.
 OWN = {
     "ping": "ping",
@@ -147,6 +148,7 @@ def agrees(row: dict[str, Any], record: Record, path: Path, completed: dict[int,
             assert row["time_ns"] == value
             value = None if value is None else value // 1000
         assert row[name] == value, name
+    assert {name: row[name] for name in JoinKeys._fields} == keys_of(record)._asdict()
     assert tuple(row["frames"]) == record.frames
     frame = completed.get(record.id) or (record.frames[-1] if record.frames else None)
     assert row["frame_no"] == frame

@@ -8,6 +8,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
 from msmq_wire.detection import Finding
+from msmq_wire.records.join_keys import JoinKeys
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.spark_types import TIME
 from msmq_wire.tables.table_schemas import (
@@ -67,7 +68,7 @@ def test_values_that_are_told_have_a_column_for_each_field() -> None:
     # Where the cause was seen stands in the finding that tells it.
     renamed = {"id": "rule", "cause": "group"}
     fields = {renamed.get(name, name) for name in Finding.__struct_fields__} - {"first", "answered"}
-    assert set(findings.names) - {"time", "capture", "src", "dst"} == fields
+    assert set(findings.names) - {"time", "capture", "src", "dst", *JoinKeys._fields} == fields
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from msmq_wire.detection import Evidence, Finding, Severity
 from msmq_wire.detection.finding_view import evidence_view
 from msmq_wire.detection.rule import Rule
+from msmq_wire.records.join_keys import JoinKeys
 from msmq_wire.records.joined_capture import located
 
 Json = dict[str, Any]
@@ -149,7 +150,7 @@ def _location(place: Evidence, folder: str) -> Json:
     if name:
         location["logicalLocations"] = [{"fullyQualifiedName": name}]
     shown = evidence_view(place)
-    names = ("frames", "offset", "length", "time", "src", "dst")
+    names = ("frames", "offset", "length", "time", "src", "dst", *JoinKeys._fields)
     location["properties"] = {key: shown[key] for key in names if shown[key] is not None}
     return location
 

@@ -22,6 +22,7 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
                 time=reply.at.time,
                 src=reply.server,
                 dst=reply.client,
+                transport="udp",
                 path="directory_service_server_size",
                 offset=28,
                 length=4,

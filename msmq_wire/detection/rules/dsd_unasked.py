@@ -43,6 +43,7 @@ def _place(reply: DiscoveryReply) -> Evidence:
         time=reply.at.time,
         src=reply.server,
         dst=reply.client,
+        transport="udp",
         path="correlation_id",
         offset=4,
         length=16,

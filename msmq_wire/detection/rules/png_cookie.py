@@ -26,6 +26,7 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
             time=answer.time,
             src=ping.server,
             dst=ping.client,
+            transport="udp",
             path="cookie",
             offset=4,
             length=4,

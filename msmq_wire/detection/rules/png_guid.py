@@ -40,6 +40,7 @@ def _place(session: Session, moment: Moment, server: str, path: str, offset: int
         time=moment.time,
         src=server,
         dst=session.client,
+        transport="udp" if path == "qm_guid" else "tcp",
         path=path,
         offset=offset,
         length=16,

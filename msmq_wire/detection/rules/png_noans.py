@@ -29,6 +29,7 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
             time=asked.time,
             src=ping.client,
             dst=ping.server,
+            transport="udp",
             path="cookie",
             offset=4,
             length=4,
@@ -36,7 +37,7 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
         if first is None or first.request is None:
             yield Detection(message=message, evidence=(place,))
         else:
-            cause = place_at(first.request, first.client, first.server)
+            cause = place_at(first.request, first.client, first.server, transport="udp")
             yield Detection(message=message, evidence=(place,), explained_by="PNG-SCAN", cause=cause)
 
 

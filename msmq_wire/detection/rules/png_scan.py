@@ -48,7 +48,11 @@ def _message(sweep: Sweep) -> str:
 def _evidence(sweep: Sweep) -> Iterator[Evidence]:
     """The first ping, the answered ones, and the last."""
     shown = dict.fromkeys((sweep.pings[0], *sweep.answered[: _SHOWN - 2], sweep.pings[-1]))
-    places = (place_at(ping.request, ping.client, ping.server) for ping in shown if ping.request is not None)
+    places = (
+        place_at(ping.request, ping.client, ping.server, transport="udp")
+        for ping in shown
+        if ping.request is not None
+    )
     yield from sorted(places, key=lambda place: place.record or 0)
 
 

@@ -40,6 +40,7 @@ _KINDS: Mapping[str, Kind] = {
     "flag": "number",
     "time": "time",
     "endpoint": "address",
+    "address": "address",
 }
 """The kind of a place by that of a column; what is none of these is text."""
 _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
