@@ -27,6 +27,15 @@ class FileFormat(StrEnum):
     ARROW = "arrow"
 
 
+class TimelineFormat(StrEnum):
+    """Text for people, lines for programs, or a file for Timesketch."""
+
+    TEXT = "text"
+    JSONL = "jsonl"
+    TIMESKETCH = "timesketch"
+    TIMESKETCH_CSV = "timesketch-csv"
+
+
 class LineFormat(StrEnum):
     """Text for people, or lines for programs."""
 

@@ -1,4 +1,4 @@
-"""``msmq-wire timeline``: prints every step of one message, or of one session as a sequence diagram."""
+"""``msmq-wire timeline``: every step of one message, of one session as a diagram, or of a whole capture."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Annotated, Any
 import typer
 
 from msmq_wire.cli.following import MESSAGE_HELP, CaptureStory, followed
-from msmq_wire.cli.formats import LineFormat
+from msmq_wire.cli.formats import TimelineFormat
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.reporting import print_error
+from msmq_wire.cli.timeline_output import TimelineRows, print_items
 from msmq_wire.detection.diagnosis.network_phrases import fault_clause
 from msmq_wire.detection.diagnosis.phrases import Phrases, quoted, short
 from msmq_wire.detection.diagnosis.timeline import SessionSteps, TimelineStep, message_steps, step_view
 from msmq_wire.detection.network_faults import shown_faults
-from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.tree.srmp_nodes import shortened
 from msmq_wire.records.tree.value_text import count_text, timestamp_text
 from msmq_wire.records.view import time_text
@@ -52,16 +52,24 @@ def timeline(
             show_default=False,
         ),
     ] = None,
-    format_: Annotated[LineFormat, typer.Option("--format", help="How to print it.")] = LineFormat.TEXT,
+    all_: Annotated[
+        bool, typer.Option("--all", help="All packets, calls and steps of connections in the capture.")
+    ] = False,
+    format_: Annotated[
+        TimelineFormat, typer.Option("--format", help="How to print it.")
+    ] = TimelineFormat.TEXT,
     *,
     options: ReadingOptions,
 ) -> None:
-    """Show the life of one message or session, step by step.
+    """Show the life of one message, one session or a whole capture, step by step.
 
     Each step has its time, its frame and its sender. A message: where it was sent, sent again and sent on,
     what acknowledged it, who read it. A session: a sequence diagram of its packets, client on the left; the
     FILEs are read twice for it, so standard input cannot be among them. With neither, the sessions are listed
     with their numbers.
+
+    With --all every packet, call and step of a connection has a line, as they are read. timesketch and
+    timesketch-csv are files that Timesketch imports: "message", "datetime" and "timestamp_desc" come first.
 
     Several files tell one story. The files of a ring buffer are one capture. Each step stands below the
     file that has its frame.
@@ -76,12 +84,23 @@ def timeline(
         msmq-wire timeline capture.pcapng --message "Order 4711"
 
         msmq-wire timeline capture.pcapng --message "a1d30c5b\\4162" --local
+
+        msmq-wire timeline *.pcapng --all --format timesketch > timeline.jsonl
     """
     zone = options.zone()
-    if message is not None and session is not None:
-        raise typer.BadParameter("only one of --message and --session can be used")
+    if all_ + (message is not None) + (session is not None) > 1:
+        raise typer.BadParameter("only one of --all, --message and --session can be used")
+    if all_:
+        redactor = options.redactor()
+        reading = options.reading(files, redactor, streams=True)
+        notes = print_items(reading, redactor, format_, StepText(options.screen(), zone))
+        reading.print_summary(*notes)
+        raise typer.Exit(reading.status)
+    if format_ not in (TimelineFormat.TEXT, TimelineFormat.JSONL) and message is None and session is None:
+        raise typer.BadParameter("what is to be in it: add --all, --message TEXT or --session N")
     read = followed(files, options, twice=session is not None)
-    show = _Shown(format_, StepText(options.screen(), zone, read.words), zone)
+    rows = None if format_ is TimelineFormat.TEXT else TimelineRows(format_)
+    show = _Shown(rows, StepText(options.screen(), zone, read.words), zone)
     status = 0
     if read.is_reported:
         if message is not None:
@@ -96,8 +115,8 @@ def timeline(
 class _Shown:
     """Prints what was asked for; each of its methods returns an exit status."""
 
-    def __init__(self, format_: LineFormat, text: StepText, zone: tzinfo | None) -> None:
-        self._json = format_ is LineFormat.JSONL
+    def __init__(self, rows: TimelineRows | None, text: StepText, zone: tzinfo | None) -> None:
+        self._rows = rows
         self._text = text
         self._zone = zone
 
@@ -115,8 +134,8 @@ class _Shown:
             if life.message_id not in found:
                 continue
             steps = message_steps(life, story)
-            if self._json:
-                self._rows(steps, read.words)
+            if self._rows is not None:
+                _write(self._rows, steps, read.words)
                 continue
             for line in _life_lines(life):
                 self._text.line(line)
@@ -133,8 +152,8 @@ class _Shown:
             print_error(f"no session {number} in the capture: {what}")
             return 1
         steps = _read_again(found, read)
-        if self._json:
-            self._rows(steps.steps, read.words)
+        if self._rows is not None:
+            _write(self._rows, steps.steps, read.words)
             return 0
         self._text.line(_session_line(found), "strong", hang=4)
         self._text.line(_when(found, self._zone), "dim")
@@ -153,17 +172,18 @@ class _Shown:
         """A line for each session."""
         file = ""
         for one in read.story.sessions:
-            if self._json:
-                print(json_line(_session_row(one, read)))
+            if self._rows is not None:
+                self._rows.write(_session_row(one, read), one.first.time)
             else:
                 file = self._text.heading(one.first, file)
                 self._text.line(_session_line(one), hang=4)
-        if not read.story.sessions and not self._json:
+        if not read.story.sessions and self._rows is None:
             self._text.line("No session in the capture; with --message a message is told.")
 
-    def _rows(self, steps: list[TimelineStep], words: Phrases) -> None:
-        for step in steps:
-            print(json_line(step_view(step, words)))
+
+def _write(rows: TimelineRows, steps: list[TimelineStep], words: Phrases) -> None:
+    for step in steps:
+        rows.write(step_view(step, words), step.at.time)
 
 
 def _read_again(session: Session, read: CaptureStory) -> SessionSteps:

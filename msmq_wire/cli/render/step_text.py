@@ -56,17 +56,21 @@ class StepText:
     def steps(self, steps: Sequence[TimelineStep]) -> None:
         """One step a line: absolute time, time since the first, frame, what, who."""
         start = next((step.at.time for step in steps if step.at.time is not None), None)
-        arrow = self.screen.choose("→", "->")
-        wide = self.screen.width is None or self.screen.width >= 110
         what = max((cell_len(step.what) for step in steps), default=0)
         file = ""
         for step in steps:
             file = self.heading(step.at, file)
-            texts = step_texts(step, step.at.time, self._number(step), start, self._zone, arrow)
-            clock = texts.clock if wide else texts.clock[11:26].rstrip("Z")
-            text = f"{plain_dots(self.screen, texts.what):<{what}}"
-            rest = plain_dots(self.screen, texts.rest)
-            self._hung(f"{clock}  {texts.place}  ", text, f"  {rest}" if rest else "")
+            self.step(step, start, what)
+
+    def step(self, step: TimelineStep, start: int | None, what: int) -> None:
+        """One step, ``start`` the time of the first; ``what`` happened has so many cells at least."""
+        arrow = self.screen.choose("→", "->")
+        wide = self.screen.width is None or self.screen.width >= 110
+        texts = step_texts(step, step.at.time, self._number(step), start, self._zone, arrow)
+        clock = texts.clock if wide else texts.clock[11:26].rstrip("Z")
+        text = f"{plain_dots(self.screen, texts.what):<{what}}"
+        rest = plain_dots(self.screen, texts.rest)
+        self._hung(f"{clock}  {texts.place}  ", text, f"  {rest}" if rest else "")
 
     def _hung(self, head: str, what: str, rest: str) -> None:
         width = self.screen.width
