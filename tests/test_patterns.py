@@ -87,6 +87,12 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.capture.carve.offsets:_NUMBER": using("fullmatch", ("0x", "0"), ("", "1")),
     "msmq_wire.capture.carve.storage:_FILE": using("fullmatch", ("p", "0", "!")),
     "msmq_wire.capture.carve.storage:_TRANSACTIONS": using("fullmatch", ("mqtrans.", "a", "\n")),
+    "msmq_wire.capture.queue_files:_NAME": using("fullmatch", ("", "0"), ("0000000b.", "0", "!"), ("", "0-")),
+    "msmq_wire.capture.queue_files:_OWNED": using("fullmatch", ("{", "0"), (f"{GUID}=", "a"), (GUID, "}")),
+    "msmq_wire.records.registered_queues:_QUEUE": (
+        using("fullmatch", (f"PUBLIC={GUID};", "a"))
+        + using("sub", ("", "PRIVATE="), ("", f"PRIVATE={GUID}\\"), (f"PUBLIC={GUID}", "0"))
+    ),
     "msmq_wire.cli.body_files:_OTHER": using("sub", ("", "a.")),
     "msmq_wire.report.redaction.forms:_ANOTHER_HOST": using("search", ("", "/a")),
     "msmq_wire.report.redaction.forms:_WEB_HOSTED": using("fullmatch", ("http://", "a"), ("", "http:")),

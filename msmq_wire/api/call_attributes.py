@@ -231,3 +231,15 @@ class CallAttributes(ColumnAttributes, frozen=True, kw_only=True):
         there is one point."""
         value: tuple[str, ...] | None = self._column("seen_at")
         return value
+
+    @property
+    def queue_name(self) -> str | None:
+        """What its queue manager calls `queue`, where --queues says it for sure."""
+        value: str | None = self._column("queue_name")
+        return value
+
+    @property
+    def queue_label(self) -> str | None:
+        """Label of that queue."""
+        value: str | None = self._column("queue_label")
+        return value

@@ -302,3 +302,15 @@ class MessageAttributes(ColumnAttributes, frozen=True, kw_only=True):
         """Address to which the traced message was sent."""
         value: str | None = self._column("next_hop")
         return value
+
+    @property
+    def queue_name(self) -> str | None:
+        """What its queue manager calls `queue`, where --queues says it for sure."""
+        value: str | None = self._column("queue_name")
+        return value
+
+    @property
+    def queue_label(self) -> str | None:
+        """Label of that queue."""
+        value: str | None = self._column("queue_label")
+        return value

@@ -14,9 +14,11 @@ from msmq_wire.capture.carve.reader import PART, CarveReader, SearchedFile
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.capture.listing import list_files
 from msmq_wire.capture.named_captures import folders_in, is_folder
+from msmq_wire.capture.queue_files import is_queue_file_name, read_queue_file
 from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.reporting import print_note
+from msmq_wire.errors import CaptureError
 from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.units import size_text
 
@@ -52,6 +54,13 @@ def _is_inside(path: str, folder: str) -> bool:
     return os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
 
 
+def _queue_files(files: Sequence[str]) -> Iterator[str]:
+    for file in files:
+        if is_queue_file_name(file):
+            with contextlib.suppress(CaptureError):
+                yield read_queue_file(file).path
+
+
 class CarveReading(CaptureSet):
     """Searches files; a folder stands for all files in it. Options as for `CaptureSet`.
 
@@ -76,6 +85,9 @@ class CarveReading(CaptureSet):
         self.told_before = 0
         self.data = b""
         """The bytes of the record read last."""
+        self.registers = False
+        """Whether a file that registers a queue is something, too: then ``queue_files`` are those."""
+        self.queue_files: list[str] = []
 
     def _listed(self, files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
         found: list[str] = []
@@ -148,7 +160,9 @@ class CarveReading(CaptureSet):
         for one in self.searched:
             self.counts.bytes += one.size
             self.hashed += map(_read, one.files or _as_file(one))
-        if not self.status and not any(one.grades for one in self.searched):
+        if self.registers:
+            self.queue_files = list(_queue_files(self.files))
+        if not (self.status or self.queue_files or any(one.grades for one in self.searched)):
             self._fail(
                 f"nothing of MSMQ in {size_text(self.counts.bytes)} of {count_text(len(self.files), 'file')}"
             )
@@ -173,6 +187,8 @@ class CarveReading(CaptureSet):
         packets = {type_: count for type_, count in self.counts.packets.items() if count}
         if packets:
             text += f"; {', '.join(f'{count} {name}' for name, count in packets.items())}"
+        if self.queue_files:
+            text += f"; registered queues: {len(self.queue_files):,}"
         if nested:
             text += f"; no finds: {', '.join(f'{count} {why}' for why, count in nested.most_common())}"
         unreadable = sum(one.unreadable for one in self.searched)

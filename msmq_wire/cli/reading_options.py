@@ -34,6 +34,7 @@ from msmq_wire.cli.options import (
     screen_for,
     zone_for,
 )
+from msmq_wire.cli.queue_options import QueueFolders, names_beside, queue_names_for
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.secret_options import (
     KEY_OPTIONS,
@@ -50,6 +51,7 @@ from msmq_wire.cli.secret_options import (
 from msmq_wire.cli.store_options import size_of
 from msmq_wire.records.body_keys import opening_bodies, put_in_force
 from msmq_wire.records.recognition import Content
+from msmq_wire.records.registered_queues import naming_queues, put_names_in_force
 from msmq_wire.records.signatures import checking_signatures, trusting
 from msmq_wire.report.redaction.redactor import Redactor
 
@@ -75,6 +77,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     rsa_key_passwords: RsaKeyPasswords = None
     trusted: TrustedFiles = None
     verify: Verify = False
+    queues: QueueFolders = None
     redact: Redactions = None
     utc: UtcTime = False
     local: LocalTime = False
@@ -144,8 +147,11 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     def with_keys(self, reading: _R) -> _R:
         """A reading of which bodies are opened with the keys that were given, to the end of the command.
 
-        Nothing is opened where something is redacted: no marker says what is in a body.
+        Nothing is opened where something is redacted: no marker says what is in a body. Beside storage files
+        that are searched the names of their queues may lie.
         """
+        if reading.at_rest and not self.queues:
+            put_names_in_force(names_beside(reading.files, reading.redactor))
         if self.redact:
             if self.rsa_keys:
                 raise typer.BadParameter("--rsa-key opens bodies: it cannot be used with --redact")
@@ -211,7 +217,13 @@ def with_reading_options(
             # A key that is given counts to the end of the command.
             read = ReadingOptions(**gathered)
             asked = read.verify or (verifies and bool(read.trusted))
-            with opening_bodies(None), checking_signatures(asked), trusting(trusted_for(read.trusted)):
+            names = queue_names_for(read.queues, read.redactor(), quiet=read.quiet)
+            with (
+                opening_bodies(None),
+                checking_signatures(asked),
+                trusting(trusted_for(read.trusted)),
+                naming_queues(names),
+            ):
                 command(**values, **{options.name: read})
 
         known = {one.name: one for one in (*own, *shared)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -13,6 +13,7 @@ from msmq_wire.records.display import Display, Kind
 from msmq_wire.records.message import message_of
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.records.record import Record
+from msmq_wire.records.registered_queues import sure_label, sure_name
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.hresults import describe
 
@@ -81,6 +82,11 @@ def _field(name: str, kind: Kind, display: Display | None = None, **more: Any) -
     return Column(name, kind, doc, f"packet.{name}", display=display, **more)
 
 
+def _of_queue(call: CallValues, says: Callable[[str], str | None]) -> str | None:
+    queue = call.packet.queue
+    return None if queue is None else says(queue)
+
+
 def _of_record(column: Column) -> Column:
     """A column of records, of the one that is a call."""
     return msgspec.structs.replace(column, where=lambda call: column.value(call.record))
@@ -129,6 +135,14 @@ CALL_COLUMNS: tuple[Column, ...] = (
     placed("frames", Column, where="record.frames"),
     placed("capture", Column, where="record.capture"),
     *map(_of_record, (*JOIN_KEYS, *CAPTURED)),
+    Column(
+        "queue_name", "text", "What its queue manager calls `queue`, where --queues says it for sure.",
+        lambda call: _of_queue(call, sure_name), reveals="host", asked=True,
+    ),
+    Column(
+        "queue_label", "text", "Label of that queue.",
+        lambda call: _of_queue(call, sure_label), reveals="label", asked=True,
+    ),
 )  # fmt: skip
 """The columns of ``calls`` in their order."""
 

@@ -38,6 +38,7 @@ from msmq_wire.records.message_values import (
 )
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.records.record import Record, is_read
+from msmq_wire.records.registered_queues import sure_label, sure_name
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.signatures import signature, signed_by, trusted_by
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -441,6 +442,14 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
         "next_hop", "text", "Address to which the traced message was sent.",
         of="body", made=_reported("next_hop"), reveals="body", asked=True,
+    ),
+    MessageColumn(
+        "queue_name", "text", "What its queue manager calls `queue`, where --queues says it for sure.",
+        of="queue", made=sure_name, reveals="host", asked=True,
+    ),
+    MessageColumn(
+        "queue_label", "text", "Label of that queue.",
+        of="queue", made=sure_label, reveals="label", asked=True,
     ),
 )  # fmt: skip
 """The columns in their order."""

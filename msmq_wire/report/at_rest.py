@@ -11,6 +11,7 @@ from msmq_wire.capture.carve.hashing import HashedFile
 from msmq_wire.capture.carve.queue_totals import QUEUE_COLUMNS, Queues, QueueTotals
 from msmq_wire.capture.carve.reader import SearchedFile
 from msmq_wire.markup import Markup, joined, tag
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.report.html_tables import table, when
 from msmq_wire.report.wording import bytes_text, count_text
 
@@ -107,6 +108,8 @@ def _queue(totals: QueueTotals) -> tuple[object, ...]:
             cells.append(when(value))
         elif column.kind == "texts":
             cells.append(", ".join(value))
+        elif column.kind == "number":
+            cells.append(f"{value:,}")
         else:
-            cells.append(f"{value:,}" if column.kind == "number" else value or "not named")
+            cells.append(with_queue_names(value or "not named"))
     return tuple(cells)

@@ -13,6 +13,7 @@ from msmq_wire.detection.folding import FindingGroup, Fold
 from msmq_wire.detection.judge import beyond
 from msmq_wire.markup import Markup, badge, joined, scrolling, tag, visible
 from msmq_wire.records.joined_capture import located
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.report.links import PageLinks
 from msmq_wire.report.wording import count_text, date_text
 
@@ -206,7 +207,7 @@ def _one(finding: Finding, links: PageLinks) -> Markup:
     rest = len(evidence) - _PLACES
     more = tag("p", f"and {count_text(rest, 'place')} more", class_="muted") if rest > 0 else None
     confidence = tag("span", f" (confidence: {finding.confidence})", class_="muted")
-    words = tag("p", visible(finding.message, 600), confidence)
+    words = tag("p", visible(with_queue_names(finding.message), 600), confidence)
     return joined(words, *caveats, *places, more)
 
 

@@ -7,6 +7,7 @@ from itertools import chain, islice, repeat
 
 from msmq_wire.markup import Markup, joined, scrolling, tag, visible
 from msmq_wire.records.outcome import OUTCOMES
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.report.outcome_totals import OutcomeTotals, QueueLine
 from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text, host_of
 from msmq_wire.rpc.constants import ReceiveAction
@@ -88,7 +89,7 @@ def queue_section(outcome_totals: OutcomeTotals, story: Story) -> Markup:
     seen = [name for name in OUTCOMES if outcome_totals.outcomes[name]]
     rows = [
         (
-            tag("code", visible(name, 200)) if name else "not named",
+            tag("code", visible(with_queue_names(name), 400)) if name else "not named",
             _hosts(line.senders),
             _hosts(readers.get(name, ())),
             f"{line.messages:,}",
@@ -143,7 +144,7 @@ def read_section(story: Story) -> Markup:
         queues = story.queues[:_MOST_LISTED]
         opened = [
             (
-                tag("code", visible(one.queue or "not known", 200)),
+                tag("code", visible(with_queue_names(one.queue or "not known"), 400)),
                 one.client,
                 one.account or "not known",
                 one.server,
@@ -163,7 +164,7 @@ def read_section(story: Story) -> Markup:
             (
                 when(read.at.time),
                 read.client,
-                tag("code", visible(read.queue or "not known", 200)),
+                tag("code", visible(with_queue_names(read.queue or "not known"), 400)),
                 _action(read.action, read.removes),
                 "-" if read.timeout is None else _timeout(read.timeout),
                 "-" if read.waited is None else duration_text(read.waited),

@@ -9,6 +9,7 @@ from msmq_wire.detection.diagnosis import Answer
 from msmq_wire.detection.diagnosis.digest_lines import Digest, DigestLine
 from msmq_wire.detection.finding import SEVERITIES
 from msmq_wire.markup import Markup, badge, joined, tag, visible
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.report.links import PageLinks
 from msmq_wire.report.wording import count_text
 
@@ -67,8 +68,10 @@ def _line(line: DigestLine, answers: Sequence[Answer], links: PageLinks) -> Mark
     records = links.of_records(line.records)
     return tag(
         "li",
-        tag("p", badge(line.severity), " ", visible(line.text, _LONGEST), class_="lead"),
-        tag("p", tag("strong", "What to do: "), visible(line.action, _LONGEST)) if line.action else None,
+        tag("p", badge(line.severity), " ", visible(with_queue_names(line.text), _LONGEST), class_="lead"),
+        tag("p", tag("strong", "What to do: "), visible(with_queue_names(line.action), _LONGEST))
+        if line.action
+        else None,
         tag(
             "p",
             f"Layer: {line.layer}. Confidence: {_SURE[line.confidence]}.",
@@ -102,7 +105,7 @@ def _answer(answer: Answer, links: PageLinks) -> Markup:
     statements = []
     for statement in answer.statements:
         records = links.of_records(statement.records)
-        text = visible(statement.text, _LONGEST)
+        text = visible(with_queue_names(statement.text), _LONGEST)
         statements.append(tag("p", text, " " if records else None, records))
     if len(statements) > _AT_ONCE + 1:
         rest = statements[_AT_ONCE:]

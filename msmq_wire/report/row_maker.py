@@ -15,6 +15,7 @@ from msmq_wire.records.bodies import preview
 from msmq_wire.records.message import COLUMNS, DATES, MessageColumn, MessageValues
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.records.record import Record
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.report.wording import date_text, duration_text
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
@@ -114,7 +115,7 @@ class RowMaker:
             time=time,
             src=visible(src or "?", _LONGEST_LABEL),
             dst=visible(dst or "?", _LONGEST_LABEL),
-            queue=visible(queue or "", _LONGEST_QUEUE),
+            queue=visible(with_queue_names(queue or ""), _LONGEST_QUEUE),
             label=visible(label or "", _LONGEST_LABEL),
             delivery=delivery or "",
             size=size,
@@ -163,7 +164,11 @@ class RowMaker:
             "Application tag": str(tag) if tag else None,
             "Secured": _bits((security or 0) & _EB | bool(signature), {_EB: "encrypted", 1: "signed"}),
         }
-        return "\n".join(f"{name}: {visible(text, _LONGEST_QUEUE)}" for name, text in lines.items() if text)
+        return "\n".join(
+            f"{name}: {visible(with_queue_names(text), _LONGEST_QUEUE)}"
+            for name, text in lines.items()
+            if text
+        )
 
 
 def _masks(table: Any, words: Mapping[str, str]) -> Mapping[int, str]:

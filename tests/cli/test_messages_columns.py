@@ -134,8 +134,8 @@ def test_what_any_item_has_is_a_column_of_messages_and_calls_too(
 
 
 def test_a_name_that_is_none_is_not_its_own_nearest(run: Run) -> None:
-    err = run("calls", _CALLS, "--columns", "label").err
-    assert "no column is called 'label'; there are id" in err
+    err = run("calls", _CALLS, "--columns", "priority").err
+    assert "no column is called 'priority'; there are id" in err
 
 
 def test_a_table_writes_true_and_false_as_filters_do(run: Run) -> None:

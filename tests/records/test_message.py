@@ -12,6 +12,7 @@ from msmq_wire import build_message, encode, inspect
 from msmq_wire.records.message import COLUMNS, ROW, message_of, message_view
 from msmq_wire.records.message_values import delivery_of
 from msmq_wire.records.record import Record
+from msmq_wire.records.registered_queues import QueueNames, RegisteredQueue, naming_queues
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.rpc.transfer_properties import MessageProperties
@@ -258,3 +259,15 @@ def test_the_columns_of_a_report_message_are_those_of_its_label_and_its_body(
     message = message_of(Record(id=1, type="user_message", packet=packet))
     assert message is not None
     assert tuple(message[name] for name in _TOLD) == values
+
+
+def test_the_name_of_a_queue_is_a_column_of_its_own() -> None:
+    names = QueueNames()
+    queue = RegisteredQueue(name="private$\\orders", label="Orders", number=11)
+    names.add((queue,), "c277e190-3d6a-4c4b-8d05-f21b9ac83e44")
+    column = {one.name: one for one in COLUMNS}
+    format_name = "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000b"
+    with naming_queues(names):
+        assert column["queue_name"].made(format_name) == "private$\\orders"
+        assert column["queue_label"].made(format_name) == "Orders"
+    assert column["queue_name"].made(format_name) is None

@@ -16,6 +16,7 @@ from msmq_wire.records.column import Column, ColumnRow
 from msmq_wire.records.display import Display
 from msmq_wire.records.message import DATES, message_of
 from msmq_wire.records.record import Record
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.units import SECOND
 from msmq_wire.wire.types.enumerations import MessageClass
 
@@ -53,7 +54,9 @@ def _storage(totals: QueueTotals) -> tuple[str, ...]:
 QUEUE_COLUMNS: tuple[Column, ...] = (
     Column(
         "queue", "text", "Format name of the destination.",
-        reveals="host", display=Display("queue", 0, 16, end=True, style="name"),
+        reveals="host", display=Display(
+            "queue", 0, 16, end=True, style="name", text=lambda row: with_queue_names(row["queue"] or "")
+        ),
     ),
     _count("messages", "Messages, each once.", "messages"),
     _count("whole", "Those that are whole.", "whole"),

@@ -14,6 +14,7 @@ import typer
 from msmq_wire.capture.carve.offsets import read_offsets
 from msmq_wire.capture.carve.queue_totals import QUEUE_COLUMNS, QueueRow, Queues
 from msmq_wire.capture.carve.reader import SearchedFile
+from msmq_wire.capture.queue_files import QueueFile, read_queue_file
 from msmq_wire.cli.body_files import INDEX
 from msmq_wire.cli.carve_reading import CarveReading, graded
 from msmq_wire.cli.columns import Columns
@@ -22,6 +23,7 @@ from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Filters, Force, Ids, check_folder, check_output, filter_for
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.record_rows import RecordRows
+from msmq_wire.cli.render.queue_file_text import print_queue_file, queue_file_view
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import table_of
 from msmq_wire.cli.reporting import print_error
@@ -31,6 +33,9 @@ from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.message import message_of
 from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.units import size_text
+
+_MOST_SHOWN = 100
+"""Files that register a queue and are shown."""
 
 
 @with_reading_options(but=("ports", "decode_as", "nt_passwords", "nt_hashes", "keytabs"))
@@ -116,6 +121,7 @@ def carve(
     offsets = None if at is None else _offsets(at, files)
     reading = options.with_keys(CarveReading(files, envelopes=not packets_only, offsets=offsets, **given))
     reading.hashing = not no_hash
+    reading.registers = not redactor.what
     screen = options.screen()
     # The answer comes first, and it is known last.
     listed = io.StringIO()
@@ -145,10 +151,17 @@ def carve(
     if format_ is RowFormat.JSONL:
         for source in sources:
             print(json_line(_source_view(source)))
+        for file in _queue_files(reading.queue_files):
+            print(json_line(queue_file_view(file)))
         for totals in queues.rows():
             print(json_line({"type": "queue", **QueueRow(totals).row()}))
     elif format_ is RowFormat.TABLE and sources:
         _head(screen, sources)
+        for file in _queue_files(reading.queue_files[:_MOST_SHOWN]):
+            print_queue_file(screen, file)
+        if len(reading.queue_files) > _MOST_SHOWN:
+            more_files = len(reading.queue_files) - _MOST_SHOWN
+            screen.line([(f"{more_files:,} more files register queues: --format jsonl has all", "dim")])
         if matching:
             table = table_of(QUEUE_COLUMNS, screen, zone)
             for totals in queues.rows():
@@ -185,6 +198,13 @@ def _beside(screen: Screen, stream: io.StringIO) -> Screen:
     other = Screen(screen.stream, "always" if screen.color else "never")
     other.stream = stream
     return other
+
+
+def _queue_files(paths: list[str]) -> Iterator[QueueFile]:
+    """What files register, one at a time: they may be many."""
+    for path in paths:
+        with contextlib.suppress(CaptureError):
+            yield read_queue_file(path)
 
 
 def _source_view(source: SearchedFile) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from msmq_wire.report.redaction.redactor import Redaction, Redactor
 _DIFFERS = 3
 
 
-@with_reading_options(follows=True, but=(*BODY_KEYS, "recursive", "redact"))
+@with_reading_options(follows=True, but=(*BODY_KEYS, "recursive", "queues", "redact"))
 def compare_recording(
     folder: Annotated[
         str,

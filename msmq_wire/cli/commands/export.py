@@ -43,7 +43,9 @@ _Ends: TypeAlias = frozenset[str]
 """The two ends of a connection."""
 
 
-@with_reading_options(carves=True, follows=True, but=("redact", "utc", "local", "timezone", "color"))
+@with_reading_options(
+    carves=True, follows=True, but=("queues", "redact", "utc", "local", "timezone", "color")
+)
 def export(
     files: CapturesReadTwice,
     to: Annotated[

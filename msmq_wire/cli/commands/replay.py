@@ -36,7 +36,7 @@ _JUDGED = SESSION_PACKETS | _CALLS
 _Judged: TypeAlias = tuple[Rule, Severity, ReplayDeviation]
 
 
-@with_reading_options(follows=True, but=BODY_KEYS)
+@with_reading_options(follows=True, but=(*BODY_KEYS, "queues"))
 def replay(
     files: CaptureFiles,
     format_: Annotated[TableFormat, typer.Option("--format", help="How to print them.")] = TableFormat.TABLE,

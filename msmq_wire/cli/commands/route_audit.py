@@ -51,7 +51,7 @@ AuditedFiles = Annotated[
 ]
 
 
-@with_reading_options(but=(*BODY_KEYS, "nt_passwords", "nt_hashes", "keytabs"))
+@with_reading_options(but=(*BODY_KEYS, "queues", "nt_passwords", "nt_hashes", "keytabs"))
 def route_audit(
     files: AuditedFiles,
     topology_file: TopologyFile,

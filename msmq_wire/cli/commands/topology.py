@@ -15,7 +15,7 @@ from msmq_wire.routing.topology_text import topology_text
 _MOST_NOTES = 6
 
 
-@with_reading_options(but=(*BODY_KEYS, "redact", "utc", "local", "timezone", "color"))
+@with_reading_options(but=(*BODY_KEYS, "queues", "redact", "utc", "local", "timezone", "color"))
 def topology(files: CaptureFiles, *, options: ReadingOptions) -> None:
     """Write the sites and links that directory calls reveal.
 

@@ -18,6 +18,7 @@ from msmq_wire.detection.diagnosis import QUESTIONS, Answer, Digest, DigestLine
 from msmq_wire.detection.diagnosis.digest_lines import ORDER, TITLE
 from msmq_wire.detection.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.detection.diagnosis.phrases import listed
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.records.tree.tree_screen import Segment
 
 _INDENT = "    "
@@ -27,6 +28,7 @@ _LOOK = {"low": "look", "medium": "look here", "high": "look here first"}
 
 def plain_dots(screen: Screen, text: str) -> str:
     """The text made safe; where the encoding has no ellipsis, three full stops."""
+    text = with_queue_names(text)
     return screen.safe(text if screen.unicode else text.replace("…", "..."))
 
 

@@ -19,6 +19,7 @@ from msmq_wire.detection.causes import layer_shown
 from msmq_wire.detection.folding import MOST_KEPT, FindingGroup
 from msmq_wire.records.capture_names import short_names
 from msmq_wire.records.joined_capture import files_of, first_file
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.records.tree.tree_screen import Segment
 from msmq_wire.records.tree.value_text import count_text, timestamp_text
 
@@ -95,7 +96,7 @@ class FindingTable:
         yield f"{self._time(group.first)}{GAP}", ""
         yield f"{self._ends(group):<{_ENDS_WIDTH}}{GAP}", ""
         yield f"{self._where(group)}{GAP}", "dim"
-        yield self.screen.safe(group.lead.message), ""
+        yield self.screen.safe(with_queue_names(group.lead.message)), ""
         for text in (layer_shown(group), self._count(group, self._time), *self._more(group)):
             if text:
                 yield f" ({text})", "dim"
@@ -108,7 +109,7 @@ class FindingTable:
         if self._titled and taken + cell_len(group.lead.title) <= width:
             texts.append((group.lead.title, "dim"))
         yield from head(self.screen, width, begun, texts)
-        yield from folded(self.screen, width, group.lead.message)
+        yield from folded(self.screen, width, with_queue_names(group.lead.message))
         for text in self._more(group):
             yield from folded(self.screen, width, text, "dim")
         where = ": ".join(part for part in (self._count(group, self._second), self._where(group)) if part)

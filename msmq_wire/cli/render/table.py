@@ -24,6 +24,7 @@ from msmq_wire.records.bodies import Body, preview
 from msmq_wire.records.display import ColumnDeclaration, Display
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.message_body import MessageBody
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.records.tree.value_text import rfc3339_text, timestamp_text
 from msmq_wire.units import MILLISECOND
 
@@ -307,8 +308,8 @@ def _column(column: ColumnDeclaration, display: Display, screen: Screen, zone: t
         text = _body(screen)
     elif column.names is not None:
         text = _named(column.name, column.names)
-    if display.short is not None and screen.width is not None:
-        text = _shortened(text, display.short)
+    if display.short is not None:
+        text = _shortened(text, with_queue_names if screen.width is None else display.short)
     number = column.kind in ("number", "duration") and column.names is None and display.text is None
     smallest = 8 if column.display is None and not number else display.smallest
     return msgspec.structs.replace(display, text=text, smallest=smallest, number=number, key=column.name)

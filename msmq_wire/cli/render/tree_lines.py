@@ -18,6 +18,7 @@ from msmq_wire.engines import field_offsets
 from msmq_wire.engines.python_source import Code
 from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.records.message_body import properties_body
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.records.tree.body_nodes import body_node, extension_node
 from msmq_wire.records.tree.meanings import selected
 from msmq_wire.records.tree.packet_nodes import block_node, text_node
@@ -119,7 +120,7 @@ class PacketLines:
                 self.part(name, own, item, shape, texts, sizes)
             else:
                 shape.append(self._elements[name])
-                texts += (self.safe(text).rstrip(), "")
+                texts += (self.safe(with_queue_names(text)).rstrip(), "")
                 sizes.append(field_offsets.size(item))
         shape.append(END)
 
@@ -140,7 +141,7 @@ class PacketLines:
         header = UserHeader(source_queue_manager=source, queue_manager_address=address, flags=flags, **queues)
         format_name = header.format_name(name)
         kind = selected(_QUEUE_BITS[name], header.bit(QUEUES[name]))
-        text = value_and_meaning(self.safe(format_name or ""), kind)
+        text = value_and_meaning(self.safe(with_queue_names(format_name or "")), kind)
         return QueueText(format_name, text.rstrip(), field_offsets.size(value))
 
     def _text(self, value: WcharText) -> str:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msmq_wire.detection.diagnosis.phrases import Phrases, quoted, short
 from msmq_wire.records.queue_names import short_queue
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.sessions import MessageLife, Moment, Story
 
 _BARS = ("…", "...")
@@ -53,7 +54,7 @@ def matching(story: Story, wanted: str, most: int = 10, words: Phrases | None = 
     if not found and number.isdecimal() and len(number) <= 18 and not guid:
         by_id = _at(story.lives, _by_id(int(number)), most)
         return by_id or _at(story.lives, _by_frame(int(number), words), most)
-    return _taken(found or [one for one in own if text in (one.queue or "").casefold()], most)
+    return _taken(found or [one for one in own if text in with_queue_names(one.queue or "").casefold()], most)
 
 
 def no_message(called: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.records.com_packets import ComCall, ComObject, ReceiveArguments
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.tree.call_values import call_number_text, enumerated_text, status_text
 from msmq_wire.records.tree.tree_node import Block, NodeOptions, TreeNode
@@ -182,7 +183,9 @@ class _Builder:
         """A queue by its format name; its parts where they make none, or are asked for."""
         shown = value.shown_name
         kind = enumerated_text(QueueFormatType, value.m_qft)[1] if isinstance(value.m_qft, int) else ""
-        node = TreeNode(name, shown if shown is not None else "no format name", kind, path=path)
+        node = TreeNode(
+            name, with_queue_names(shown) if shown is not None else "no format name", kind, path=path
+        )
         refused = shown is None or value.format_name is None
         if refused or self.options.everything or any(p.startswith(f"{path}.") for p in self.marked):
             node.children = list(self.children(value, path))

@@ -15,6 +15,7 @@ import msgspec
 from msmq_wire.engines import codec, field_offsets, reference
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.records.message_body import properties_body
+from msmq_wire.records.registered_queues import with_queue_names
 from msmq_wire.records.signatures import checked_packet, signatures_are_asked
 from msmq_wire.records.tree.body_nodes import body_node, extension_node
 from msmq_wire.records.tree.meanings import bit_rows, selected
@@ -197,7 +198,7 @@ class _Builder:
         assert table is not None
         bit = table.bits[bits]
         kind = selected(bit, header.bit(bit.name))
-        return self.spanned(name, path, text, kind, getattr(header, name))
+        return self.spanned(name, path, with_queue_names(text), kind, getattr(header, name))
 
     def items(
         self, values: tuple[Any, ...], name: str, path: str, parents: tuple[Any, ...]
@@ -207,7 +208,7 @@ class _Builder:
             at = f"{path}[{index}]"
             text = element_format_name(value) if isinstance(value, MQFFormatNameElement) else None
             if text is not None:
-                node.children.append(self.spanned(f"[{index}]", at, text, "", value))
+                node.children.append(self.spanned(f"[{index}]", at, with_queue_names(text), "", value))
             elif isinstance(value, WireStruct):
                 node.children.append(self.structure(value, f"[{index}]", at, parents))
             else:
