@@ -25,7 +25,7 @@ from msmq_wire.cli.folders import NAMED_IS_READ, nothing_in_folder
 from msmq_wire.cli.interrupts import Interrupts
 from msmq_wire.cli.points_text import copies_text, points_text
 from msmq_wire.cli.progress import Progress
-from msmq_wire.cli.queue_options import unsure_names_text
+from msmq_wire.cli.queue_options import unsure_managers, unsure_names_text
 from msmq_wire.cli.read_counts import ReadCounts, nothing_found
 from msmq_wire.cli.reporting import hide_file, print_error, print_note
 from msmq_wire.errors import CaptureError
@@ -229,6 +229,7 @@ class CaptureSet(CaptureSequence):
         self.counts = ReadCounts()
         found = work()
         self.captures = captures
+        self.counts.unsure_managers = unsure_managers()
         return found, self.counts
 
     def reached(self, read: int) -> None:
@@ -270,7 +271,7 @@ class CaptureSet(CaptureSequence):
         """
         if not self.quiet and (self.counts.frames or not self.counts.status):
             print_note("; ".join((self.summary(), *more)))
-            unsure = unsure_names_text()
+            unsure = unsure_names_text(self.counts.unsure_managers)
             if unsure is not None:
                 print_note(unsure)
         if self.interrupted:

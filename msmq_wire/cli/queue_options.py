@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 
 _MOST_FOLDERS = 100
+_MOST_NAMED = 3
 
 QueueFolders = Annotated[
     list[str] | None,
@@ -71,14 +73,26 @@ def _take(names: QueueNames, folder: QueueFolder, manager: str | None, redactor:
     names.add(queues, manager, folder.path)
 
 
-def unsure_names_text() -> str | None:
-    """What is said of names that are perhaps, and how they become sure."""
+def unsure_managers() -> Counter[str]:
+    """The queue managers for whose queues there were names that are perhaps."""
     names = names_in_force()
-    if names is None or not names.asked:
+    return Counter() if names is None else Counter(names.asked.keys())
+
+
+def unsure_names_text(elsewhere: Counter[str]) -> str | None:
+    """What is said of names that are perhaps, and how they become sure.
+
+    ``elsewhere`` are `unsure_managers` of other processes.
+    """
+    names, managers = names_in_force(), [*{**elsewhere, **unsure_managers()}]
+    if names is None or not managers:
         return None
-    managers = list(names.asked)
-    of = managers[0] if len(managers) == 1 else f"{len(managers)} queue managers ({', '.join(managers)})"
+    of = ", ".join(managers[:_MOST_NAMED])
+    if len(managers) > _MOST_NAMED:
+        of += f" and {len(managers) - _MOST_NAMED} more"
+    folder = names.unknown[0]
+    many = f"{folder} and {len(names.unknown) - 1} more do" if len(names.unknown) > 1 else f"{folder} does"
     return (
-        f"names of queues are perhaps: {', '.join(names.unknown)} does not say whose queues these are, and "
-        f"PRIVATE names are of {of}; --queues GUID={names.unknown[0]} says it"
+        f"names of queues are perhaps: {many} not say whose queues these are; "
+        f"PRIVATE names are of {of}; --queues GUID={folder} names those of one for sure"
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
+
 from msmq_wire.capture.capture_counts import CONNECTION, CaptureCounts, most_text
 from msmq_wire.capture.capture_counts import nothing_found as nothing_of_msmq
 from msmq_wire.capture.reader import CaptureReader
@@ -15,7 +17,12 @@ _REASONS = 6
 
 
 class ReadCounts(CaptureCounts, eq=False):
-    """What was counted in the files that were read so far, and the parts of the summary line."""
+    """What was counted in the files that were read so far, and the parts of the summary line.
+
+    ``unsure_managers`` are the queue managers for whose queues there were names that are perhaps.
+    """
+
+    unsure_managers: Counter[str] = msgspec.field(default_factory=Counter)
 
     def frames_text(self, *, verbose: bool) -> str:
         """How many frames were read and skipped; ``verbose`` adds those understood, reasons and packets."""

@@ -144,13 +144,16 @@ def with_queue_names(text: str) -> str:
 
 
 def queue_suffix(format_name: str) -> str:
-    """What `with_queue_names` would put behind a format name, without the label: for a narrow place."""
+    """What `with_queue_names` would put behind a format name, without the label: for a narrow place.
+
+    Where only its end fits, a question mark still says perhaps.
+    """
     names = _IN_FORCE.get()
     known = None if names is None else names.find(format_name)
     if known is None:
         return ""
     queue, sure = known
-    return f" ({_said(queue.name, sure)})"
+    return f" ({queue.name})" if sure else f" (perhaps {queue.name}?)"
 
 
 def sure_name(format_name: str) -> str | None:

@@ -157,3 +157,22 @@ def test_other_files_and_a_link_bring_no_names(run: Run, storage: Path, tmp_path
     assert QUEUE in out
     assert QUEUE in more
     assert "order_replies" not in out + more
+
+
+def test_the_note_knows_what_other_processes_asked_for(run: Run, storage: Path, tmp_path: Path) -> None:
+    other = shutil.copy(DAY, tmp_path / "other.pcap")
+    for more in ((), ("--jobs", "2")):
+        _, out, err = run("messages", DAY, other, "--queues", storage, *more)
+        assert out.count(f"(perhaps {NAME}") == 10
+        assert f"PRIVATE names are of {GUID}; " in err
+
+
+def test_the_end_of_a_name_still_says_perhaps(
+    run: Run, storage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shutil.copy(DAY, storage / "P0003420.MQ")
+    (line,) = [one for one in run("carve", storage).out.splitlines() if one.startswith("…")]
+    assert line.split()[1] == "private$\\order_replies?)"
+    _, out, _ = run("messages", DAY, "--queues", storage)
+    assert out.count("lies?)") == 5

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -16,7 +17,7 @@ from msmq_wire.records.column import Column, ColumnRow
 from msmq_wire.records.display import Display
 from msmq_wire.records.message import DATES, message_of
 from msmq_wire.records.record import Record
-from msmq_wire.records.registered_queues import with_queue_names
+from msmq_wire.records.registered_queues import queue_suffix
 from msmq_wire.units import SECOND
 from msmq_wire.wire.types.enumerations import MessageClass
 
@@ -37,6 +38,11 @@ class QueueTotals(msgspec.Struct, kw_only=True):
     last: int | None = None
 
 
+def _queue(row: Any) -> str:
+    queue = row["queue"] or ""
+    return f"{queue}{queue_suffix(queue)}"
+
+
 def _count(name: str, doc: str, head: str, least: int = 0) -> Column:
     display = Display(head, least)
     return Column(name, "number", doc, lambda totals: totals.counts[name], optional=False, display=display)
@@ -55,7 +61,7 @@ QUEUE_COLUMNS: tuple[Column, ...] = (
     Column(
         "queue", "text", "Format name of the destination.",
         reveals="host", display=Display(
-            "queue", 0, 16, end=True, style="name", text=lambda row: with_queue_names(row["queue"] or "")
+            "queue", 0, 16, end=True, style="name", text=_queue
         ),
     ),
     _count("messages", "Messages, each once.", "messages"),

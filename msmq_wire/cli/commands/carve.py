@@ -94,6 +94,9 @@ def carve(
     is searched, wherever they lie. Whether a message was deleted, or its transaction committed, they do not
     say. The commands messages, findings, decode, export and report read such files with --carve.
 
+    Of a file in lqs, which registers a queue, each line is shown. The folder lqs beside storage files names
+    their queues, as perhaps: --queues GUID=DIR says whose it is.
+
     Exit status: 0 done; 1 a FILE could not be read or was damaged, or nothing was found; 2 bad usage, or a
     file in DIR is there.
 
