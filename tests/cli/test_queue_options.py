@@ -176,3 +176,17 @@ def test_the_end_of_a_name_still_says_perhaps(
     assert line.split()[1] == "private$\\order_replies?)"
     _, out, _ = run("messages", DAY, "--queues", storage)
     assert out.count("lies?)") == 5
+
+
+def test_a_hostile_name_controls_neither_terminal_nor_page(run: Run, storage: Path) -> None:
+    hostile = "QueueName=a\x1b[31m<script>alert(1)</script>\u202e=x\nLabel=b\x07\n"
+    (storage / "lqs" / "0000000a.5f3a1c22").write_text(hostile, encoding="utf-8")
+    given = ("--queues", f"{GUID}={storage}")
+    for command in (("messages", DAY), ("decode", DAY), ("diagnose", DAY, "-v"), ("report", DAY, "-o", "-")):
+        _, out, _ = run(*command, *given)
+        assert "alert(1)" in out
+        assert not {"\x1b", "\u202e", "\x07"} & set(out)
+        assert "<script>alert" not in (out if command[0] == "report" else "")
+    _, out, _ = run("carve", storage / "lqs")
+    assert "a\\x1b[31m<script>alert(1)</script>\\u202e=x" in out
+    assert not {"\x1b", "\u202e", "\x07"} & set(out)

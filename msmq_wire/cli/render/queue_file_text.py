@@ -34,7 +34,7 @@ def print_queue_file(screen: Screen, file: QueueFile) -> None:
     """Print it, its sections as they come."""
     number = "" if file.number is None else f", queue number {file.number:08x}"
     screen.line([(screen.safe(file.path), "title"), (f"  registers a queue{number}, {file.encoding}", "")])
-    section = None
+    section = ""
     for one in file.properties:
         if one.section != section:
             section = one.section
