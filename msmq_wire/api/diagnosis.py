@@ -8,6 +8,7 @@ from datetime import UTC, tzinfo
 import msgspec
 
 from msmq_wire.api.capture_iterator import CaptureReport, Captures
+from msmq_wire.api.log_files import LogPaths, damage_texts, read_logs
 from msmq_wire.capture.capture_sequence import CaptureSequence
 from msmq_wire.detection.diagnosis import (
     JUDGED,
@@ -23,6 +24,7 @@ from msmq_wire.detection.registry import RULES
 from msmq_wire.errors import CaptureError
 from msmq_wire.html_values import facts_html, rows_html
 from msmq_wire.invisible import escaped
+from msmq_wire.records.log_event import EventLogFile
 from msmq_wire.records.recognition import Ports
 from msmq_wire.report.redaction.redacted_findings import RedactedFindings
 from msmq_wire.report.redaction.redactor import Redactor
@@ -80,26 +82,37 @@ def diagnose(
     negotiator: Negotiator | None = None,
     memory: int | None = None,
     recursive: bool = False,
+    events: LogPaths = (),
 ) -> DiagnosisResult:
-    """Say what is wrong in captures; arguments and errors as for `messages`, times in UTC.
+    """Say what is wrong in captures; other arguments and errors as for `messages`, times in UTC.
 
-    Captures are read once, and wholly.
+    ``events`` are event logs of Windows, .evtx or XML, that the answers compare with the captures. Captures
+    are read once, and wholly. Raises MissingExtraError for .evtx without the package evtx.
     """
+    logs = read_logs(events)
     report = CaptureReport(
         path, ports=ports, streams=True, negotiator=negotiator, memory=memory, recursive=recursive
     )
-    found = diagnosed(report.sequence, Redactor(set()), UTC)
-    report.dropped = found.story.left_out
+    found = diagnosed(report.sequence, Redactor(set()), UTC, logs=logs)
+    report.dropped, report.more = found.story.left_out, damage_texts(logs)
     report.warn()
     return msgspec.structs.replace(found, errors=report.errors, notices=report.notices)
 
 
 def diagnosed(
-    reading: CaptureSequence, redactor: Redactor, zone: tzinfo | None, questions: Sequence[int] = ()
+    reading: CaptureSequence,
+    redactor: Redactor,
+    zone: tzinfo | None,
+    questions: Sequence[int] = (),
+    logs: Sequence[EventLogFile] = (),
 ) -> DiagnosisResult:
-    """Read captures and diagnose them; with ``questions`` only these are answered, without a digest."""
+    """Read captures and diagnose them; with ``questions`` only these are answered, without a digest.
+
+    ``logs`` are event logs beside the captures, redacted as the captures will be.
+    """
     numbers = sorted(set(questions or QUESTIONS))
     story, diagnosis = _follow(reading, redactor, judged=bool(JUDGED & set(numbers)))
+    story = story.beside(logs)
     if not reading.counts.frames and reading.counts.status:
         return DiagnosisResult(story)
     answers = diagnosis.answers(story, numbers=numbers, zone=zone)

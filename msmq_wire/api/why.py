@@ -11,12 +11,14 @@ import msgspec
 
 from msmq_wire.api.capture_iterator import CaptureReport, Captures
 from msmq_wire.api.following import follow_story
+from msmq_wire.api.log_files import LogPaths, damage_texts, read_logs
 from msmq_wire.arguments import check_text
 from msmq_wire.detection import Evidence
 from msmq_wire.detection.diagnosis import why as reasons
+from msmq_wire.detection.diagnosis.logged_puts import only_logged
 from msmq_wire.detection.diagnosis.naming import matching, no_message
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, quoted, short
-from msmq_wire.detection.diagnosis.timeline import TimelineStep, message_steps, step_texts
+from msmq_wire.detection.diagnosis.timeline import TimelineStep, located, message_steps, step_texts
 from msmq_wire.errors import CaptureError, NoSuchMessageError
 from msmq_wire.html_values import facts_html, rows_html
 from msmq_wire.invisible import escaped
@@ -48,7 +50,8 @@ class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
 
     ``told_by`` is the queue manager that tells the event in a report message, None where the frame itself
     shows it. ``file`` is the short name of the capture if there are several. ``seen_at`` says what each
-    vantage point saw of it, where not all saw all of it.
+    vantage point saw of it, where not all saw all of it. ``event_log`` is the computer whose event log says
+    it, None for what the capture shows; such a step has no capture and no frame.
     """
 
     record: int
@@ -62,6 +65,7 @@ class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
     file: str = ""
     told_by: str | None = None
     seen_at: tuple[str, ...] = ()
+    event_log: str | None = None
 
     def __repr__(self) -> str:
         time = "" if self.time is None else f"{self.time:%Y-%m-%d %H:%M:%S.%f}"[:-3] + "Z"
@@ -114,7 +118,7 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
         width = max((len(step.what) for step in self.steps), default=0)
         file = ""
         for step in self.steps:
-            if step.file != file:
+            if step.file and step.file != file:
                 file = step.file
                 yield f"in {file}:"
             yield step_texts(step, step.time_ns, step.frame, start, UTC, "→").line(width)
@@ -139,7 +143,7 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """The places that show the steps, each once."""
-        return tuple(dict.fromkeys(map(_evidence, self.steps)))
+        return tuple(dict.fromkeys(_evidence(step) for step in self.steps if step.event_log is None))
 
 
 class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -235,25 +239,30 @@ def why(
     negotiator: Negotiator | None = None,
     memory: int | None = None,
     recursive: bool = False,
+    events: LogPaths = (),
 ) -> WhyAnswer:
     """Say what became of a message, and why; other arguments as for `messages`.
 
     ``words`` are text in its label or queue, ``GUID\\NUMBER``, the first digits of its GUID with
     ``\\NUMBER``, ``NUMBER`` alone, ``frame N``, ``frame N of FILE`` or ``id N``.
 
-    Raises NoSuchMessageError where no message fits, CaptureError for a file that cannot be read, and
-    TypeError where ``words`` is no text.
+    ``events`` are event logs of Windows, .evtx or XML: what they say of the message are steps, too.
+
+    Raises NoSuchMessageError where no message fits, CaptureError for a file that cannot be read,
+    MissingExtraError for .evtx without the package evtx, and TypeError where ``words`` is no text.
     """
     check_text("words", words)
+    logs = read_logs(events)
     report = CaptureReport(
         path, ports=ports, streams=True, negotiator=negotiator, memory=memory, recursive=recursive
     )
     story, phrases = follow_story(report.sequence, Redactor(set()))
-    report.dropped = story.left_out
+    story = story.beside(logs)
+    report.dropped, report.more = story.left_out, damage_texts(logs)
     report.warn()
     found = matching(story, words, len(story.lives), phrases)
     if not found:
-        raise NoSuchMessageError(no_message(repr(words)))
+        raise NoSuchMessageError(f"{no_message(repr(words))}{only_logged(story, words)}")
     lives = [life for life in story.lives if life.message_id in found]
     messages = tuple(explained(life, story, phrases) for life in lives)
     return WhyAnswer(words=words, messages=messages, errors=report.errors, notices=report.notices)
@@ -314,7 +323,7 @@ def several(found: Sequence[FoundMessage], called: str) -> Iterator[TextLine]:
 
 
 def _step(step: TimelineStep, words: Phrases) -> ExplainedStep:
-    capture, frame = words.located(step.at)
+    capture, frame = located(step, words)
     return ExplainedStep(
         record=step.at.record,
         capture=capture,
@@ -324,9 +333,10 @@ def _step(step: TimelineStep, words: Phrases) -> ExplainedStep:
         dst=step.dst,
         what=step.what,
         detail=step.detail,
-        file=words.file(step.at),
+        file="" if step.put is not None else words.file(step.at),
         told_by=None if step.told_by is None else str(step.told_by),
         seen_at=step.seen_at,
+        event_log=None if step.put is None else step.put.log.computer,
     )
 
 

@@ -10,9 +10,11 @@ import typer
 from msmq_wire.api.following import follow_story
 from msmq_wire.api.limits import READ_TWICE
 from msmq_wire.cli.capture_set import CaptureSet
+from msmq_wire.cli.event_log_option import GivenLogs, given_logs
 from msmq_wire.cli.reading_options import ReadingOptions
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.reporting import print_error
+from msmq_wire.detection.diagnosis.logged_puts import only_logged
 from msmq_wire.detection.diagnosis.naming import matching, no_message
 from msmq_wire.detection.diagnosis.phrases import Phrases
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
@@ -35,6 +37,7 @@ class CaptureStory(NamedTuple):
     redactor: Redactor
     story: Story
     words: Phrases
+    logs: GivenLogs = GivenLogs((), 0)
 
     @property
     def is_reported(self) -> bool:
@@ -53,18 +56,25 @@ class CaptureStory(NamedTuple):
             hidden = (
                 "; labels and names may be redacted, ids and frames are not" if self.redactor.what else ""
             )
-            print_error(f"{no_message(called)}{hidden}")
+            logged = "" if self.redactor.what else only_logged(self.story, text)
+            print_error(f"{no_message(called)}{hidden}{logged}")
         return found
 
     def end(self, status: int) -> NoReturn:
         """Print the summary and end the command."""
         self.reading.tell_left_out(self.story.left_out)
         self.reading.print_summary()
-        raise typer.Exit(status or self.reading.status)
+        raise typer.Exit(status or self.reading.status or self.logs.status)
 
 
-def followed(files: Sequence[str], options: ReadingOptions, *, twice: bool = False) -> CaptureStory:
-    """Read captures and follow what is in them.
+def followed(
+    files: Sequence[str],
+    options: ReadingOptions,
+    *,
+    twice: bool = False,
+    events: Sequence[str] | None = None,
+) -> CaptureStory:
+    """Read captures and follow what is in them, with the event logs ``events`` beside them.
 
     Where they are read ``twice`` that is for a session. Raises typer.BadParameter if they cannot be.
     """
@@ -73,5 +83,6 @@ def followed(files: Sequence[str], options: ReadingOptions, *, twice: bool = Fal
     reading = options.reading(files, redactor, streams=True)
     if twice and reading.once:
         raise typer.BadParameter(f"a session {READ_TWICE}", param_hint="--session")
+    logs = given_logs(events, redactor, quiet=options.quiet)
     story, words = follow_story(reading, redactor)
-    return CaptureStory(reading, redactor, story, words)
+    return CaptureStory(reading, redactor, story.beside(logs.files), words, logs)

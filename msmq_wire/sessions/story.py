@@ -7,11 +7,12 @@ budget, and what leaves it is told as it stands then.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
+from msmq_wire.records.log_event import EventLogFile
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import Run, bounds
 from msmq_wire.records.seen_at import point_names
@@ -19,6 +20,7 @@ from msmq_wire.records.visibility import Visibility
 from msmq_wire.representation import struct_line
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
+from msmq_wire.sessions.computer_logs import ComputerLogs
 from msmq_wire.sessions.conversation import Conversation
 from msmq_wire.sessions.discoveries import ServerDiscovery
 from msmq_wire.sessions.followed_message import FollowedMessage, destination_of, is_whole, moment_of
@@ -82,8 +84,9 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     exchanges on UDP 3527, ``followed`` the hosts of those that a session came behind which is not kept;
     ``discoveries`` those on UDP 1801; ``traces`` what report messages tell; ``strays`` acknowledgments of
     what was not seen; ``clocks`` those of the senders; ``visibility`` what the capture could see;
-    ``point_sights`` what each vantage point saw, None where there are none. ``first`` and ``last`` are the
-    times of the first and the last record (ns since 1970, UTC).
+    ``point_sights`` what each vantage point saw, None where there are none; ``logs`` the event logs
+    beside the capture, None without any. ``first`` and ``last`` are the times of the first and the last
+    record (ns since 1970, UTC).
     """
 
     sessions: tuple[Session, ...]
@@ -102,6 +105,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     followed: frozenset[tuple[str, str]] = frozenset()
     traces: tuple[Trace, ...] = ()
     point_sights: PointSights | None = None
+    logs: ComputerLogs | None = None
 
     __repr__ = struct_line
 
@@ -113,6 +117,13 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
             sessions=(), streams=(stream,), reads=(), queues=(), lives=empty, pings=(), strays=(),
             clocks=Clocks(), first=now, last=now, left_out=LeftOut(), visibility=Visibility(),
         )  # fmt: skip
+
+    def beside(self, files: Sequence[EventLogFile]) -> Story:
+        """The story with event logs beside it; the same without files."""
+        if not files:
+            return self
+        logs = ComputerLogs(files, self.lives, self.first, self.last)
+        return msgspec.structs.replace(self, logs=logs)
 
     def session(self, number: int) -> Session | None:
         """The session of a number; None where it is not kept."""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from msmq_wire.api.diagnosis import diagnosed
+from msmq_wire.cli.event_log_option import Events, given_logs
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.answer_text import AnswerText
@@ -49,6 +50,7 @@ def diagnose(
     flagged: Annotated[
         bool, typer.Option("--flagged", help="Print the answers that call for a look.")
     ] = False,
+    events: Events = None,
     *,
     options: ReadingOptions,
 ) -> None:
@@ -76,6 +78,9 @@ def diagnose(
     not hold stands beside the answer that it touches. JSON lines have the digest and all answers. To follow
     one message, use msmq-wire timeline.
 
+    Event logs of Windows (--events) are a second witness: questions 4, 5 and 19 say what they add, and where
+    they contradict the capture.
+
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage.
 
     Examples:
@@ -88,6 +93,8 @@ def diagnose(
 
         msmq-wire diagnose *.pcap --question 18 --format csv > inventory.csv
 
+        msmq-wire diagnose capture.pcapng --events sender.evtx --events receiver.evtx
+
         msmq-wire diagnose *.pcap --redact hosts,labels --format jsonl > answers.jsonl
     """
     if format_ is AnswerFormat.CSV and set(questions or ()) != {_TABLE}:
@@ -97,7 +104,8 @@ def diagnose(
     zone = options.zone()
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True)
-    found = diagnosed(reading, redactor, zone, questions or ())
+    logs = given_logs(events, redactor, quiet=options.quiet)
+    found = diagnosed(reading, redactor, zone, questions or (), logs.files)
     shown = [answer for answer in found.answers if answer.flagged or not flagged]
     if format_ is AnswerFormat.JSONL:
         if found.digest is not None:
@@ -120,4 +128,4 @@ def diagnose(
             text.add(answer)
     reading.tell_left_out(found.story.left_out)
     reading.print_summary()
-    raise typer.Exit(reading.status)
+    raise typer.Exit(reading.status or logs.status)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from msmq_wire.cli.event_log_option import Events
 from msmq_wire.cli.following import MESSAGE_HELP, CaptureStory, followed
 from msmq_wire.cli.formats import TimelineFormat
 from msmq_wire.cli.options import CaptureFiles
@@ -58,15 +59,16 @@ def timeline(
     format_: Annotated[
         TimelineFormat, typer.Option("--format", help="How to print it.")
     ] = TimelineFormat.TEXT,
+    events: Events = None,
     *,
     options: ReadingOptions,
 ) -> None:
     """Show the life of one message, one session or a whole capture, step by step.
 
     Each step has its time, its frame and its sender. A message: where it was sent, sent again and sent on,
-    what acknowledged it, who read it. A session: a sequence diagram of its packets, client on the left; the
-    FILEs are read twice for it, so standard input cannot be among them. With neither, the sessions are listed
-    with their numbers.
+    what acknowledged it, who read it, and what event logs say of it (--events). A session: a sequence
+    diagram of its packets, client on the left; the FILEs are read twice for it, so standard input cannot be
+    among them. With neither, the sessions are listed with their numbers.
 
     With --all every packet, call and step of a connection has a line, as they are read. timesketch and
     timesketch-csv are files that Timesketch imports: "message", "datetime" and "timestamp_desc" come first.
@@ -90,6 +92,8 @@ def timeline(
     zone = options.zone()
     if all_ + (message is not None) + (session is not None) > 1:
         raise typer.BadParameter("only one of --all, --message and --session can be used")
+    if events and message is None:
+        raise typer.BadParameter("events are about messages: use it with --message", param_hint="--events")
     if all_:
         redactor = options.redactor()
         reading = options.reading(files, redactor, streams=True)
@@ -98,7 +102,7 @@ def timeline(
         raise typer.Exit(reading.status)
     if format_ not in (TimelineFormat.TEXT, TimelineFormat.JSONL) and message is None and session is None:
         raise typer.BadParameter("what is to be in it: add --all, --message TEXT or --session N")
-    read = followed(files, options, twice=session is not None)
+    read = followed(files, options, twice=session is not None, events=events)
     rows = None if format_ is TimelineFormat.TEXT else TimelineRows(format_)
     show = _Shown(rows, StepText(options.screen(), zone, read.words), zone)
     status = 0

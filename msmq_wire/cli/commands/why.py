@@ -10,6 +10,7 @@ import typer
 
 from msmq_wire.api.why import TextLine, explained, gaps, heading, several
 from msmq_wire.capture.listing import is_capture_name
+from msmq_wire.cli.event_log_option import Events
 from msmq_wire.cli.following import MESSAGE_HELP, CaptureStory, followed
 from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.options import CaptureFiles
@@ -46,6 +47,7 @@ def why(
         ),
     ],
     format_: Annotated[LineFormat, typer.Option("--format", help="How to print it.")] = LineFormat.TEXT,
+    events: Events = None,
     *,
     options: ReadingOptions,
 ) -> None:
@@ -71,9 +73,11 @@ def why(
         msmq-wire why capture.pcapng "frame 59" --local
 
         msmq-wire why ring_*.pcapng "id 33"
+
+        msmq-wire why capture.pcapng "Order 4711" --events receiver.evtx
     """
     zone = options.zone()
-    read = followed(files, options)
+    read = followed(files, options, events=events)
     story, status = read.story, 0
     if read.is_reported:
         found = read.messages(text, len(story.lives))

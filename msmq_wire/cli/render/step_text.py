@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from msmq_wire.cli.render.answer_text import plain_dots
 from msmq_wire.cli.render.screen import Screen, fold
 from msmq_wire.detection.diagnosis.phrases import Phrases
-from msmq_wire.detection.diagnosis.timeline import TimelineStep, since_text, step_texts
+from msmq_wire.detection.diagnosis.timeline import TimelineStep, located, since_text, step_texts
 from msmq_wire.records.seen_at import unseen_text
 from msmq_wire.records.tree.srmp_nodes import shortened
 from msmq_wire.sessions import Moment
@@ -59,7 +59,7 @@ class StepText:
         what = max((cell_len(step.what) for step in steps), default=0)
         file = ""
         for step in steps:
-            file = self.heading(step.at, file)
+            file = file if step.put is not None else self.heading(step.at, file)
             self.step(step, start, what)
 
     def step(self, step: TimelineStep, start: int | None, what: int) -> None:
@@ -83,7 +83,7 @@ class StepText:
             self.screen.line([(indent, ""), (piece, "")])
 
     def _number(self, step: TimelineStep) -> int | None:
-        return self._words.located(step.at)[1]
+        return located(step, self._words)[1]
 
     def _frame(self, step: TimelineStep) -> str:
         frame = self._number(step)

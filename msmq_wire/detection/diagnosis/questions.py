@@ -21,6 +21,7 @@ from msmq_wire.detection.diagnosis.digest_lines import Digest
 from msmq_wire.detection.diagnosis.endpoints import addresses, connections, identities, ports
 from msmq_wire.detection.diagnosis.facts import Facts
 from msmq_wire.detection.diagnosis.inventory import inventory
+from msmq_wire.detection.diagnosis.logged_puts import logs, never_seen, put_and_acknowledged
 from msmq_wire.detection.diagnosis.losses import lost
 from msmq_wire.detection.diagnosis.managed import held, offline
 from msmq_wire.detection.diagnosis.message_sums import MessageSums, acknowledged, is_settled
@@ -205,10 +206,12 @@ class Diagnosis:
                     losses.acknowledgments(words, builder)
                     dropped_packets(story, words, builder)
                     transit_times(story, builder)
+                    put_and_acknowledged(story, words, builder)
                 case 5:
                     lost(sums, losses, story, words, builder)
                     sums.failures.add_causes(story, self._findings.candidates, builder)
                     lives.unacknowledged.add_causes(story, builder)
+                    never_seen(story, builder)
                 case 6:
                     identities(story, self._findings, words, builder)
                 case 7:
@@ -243,6 +246,7 @@ class Diagnosis:
                 case 19:
                     captured(story.visibility, words, builder)
                     recordings(story, words, builder)
+                    logs(story, words, builder)
             builder.add_caveats(*self._missing(number, story, words))
             reported.append(builder.answer(number, *QUESTIONS[number]))
         return tuple(reported)

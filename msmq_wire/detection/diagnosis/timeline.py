@@ -1,7 +1,8 @@
 """`message_steps` and `SessionSteps`: every step of one message or session, in the order of time.
 
 The rule kept here: one frame shows each step. Conclusions from several frames are not steps. What a queue
-manager tells in a report message is a step that the capture does not show: it says so.
+manager tells in a report message is a step that the capture does not show, as is what an event log says: both
+say so.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from msmq_wire.detection.diagnosis.logged_puts import placed, put_text
 from msmq_wire.detection.diagnosis.phrases import Phrases, short
 from msmq_wire.records.record import Record
 from msmq_wire.records.seen_at import is_partly, point_names, sight_texts, sights_of, unseen_text
@@ -19,6 +21,7 @@ from msmq_wire.records.tree.srmp_nodes import shortened
 from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Moment, Story, class_words
+from msmq_wire.sessions.computer_logs import LoggedPut
 from msmq_wire.sessions.followed_message import message_key, message_name, moment_of
 from msmq_wire.units import SECOND
 from msmq_wire.wire.partial import reached
@@ -52,7 +55,8 @@ class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
     ``src`` and ``dst`` are ``address:port``, empty if nothing was sent. ``detail`` has more about the event.
     ``told_by`` is the queue manager that tells the event in a report message, which the rest is about; None
     for an event that the frame itself shows. ``seen_at`` says what each vantage point saw of it, as rows do,
-    where not all saw all of it.
+    where not all saw all of it. ``put`` is the event of a log that says it, None for what is no event: then
+    ``at`` has no frame, the record of its message, and a time by the clock of the capture, if that is known.
     """
 
     at: Moment
@@ -62,6 +66,7 @@ class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     told_by: GUID | None = None
     seen_at: tuple[str, ...] = ()
+    put: LoggedPut | None = None
 
 
 class StepTexts(NamedTuple):
@@ -97,7 +102,7 @@ def since_text(time: int | None, start: int | None) -> str:
 
 def step_view(step: TimelineStep, words: Phrases) -> dict[str, Any]:
     """A step as data for JSON; the frame number is the one in its file."""
-    capture, frame = words.located(step.at)
+    capture, frame = located(step, words)
     seen_at = {"seen_at": list(step.seen_at)} if step.seen_at else {}
     return {
         "record": step.at.record,
@@ -110,6 +115,22 @@ def step_view(step: TimelineStep, words: Phrases) -> dict[str, Any]:
         "detail": step.detail,
         "told_by": None if step.told_by is None else str(step.told_by),
         **seen_at,
+        **({} if step.put is None else {"event_log": _event_view(step.put)}),
+    }
+
+
+def located(step: TimelineStep, words: Phrases) -> tuple[str, int | None]:
+    """The file of a step and the frame number in it; an event of a log has neither."""
+    return words.located(step.at) if step.put is None else ("", None)
+
+
+def _event_view(put: LoggedPut) -> dict[str, Any]:
+    return {
+        "computer": put.log.computer,
+        "files": list(put.log.files),
+        "event_record_id": put.event.record_id,
+        "time": time_text(put.event.time),
+        "side": put.side,
     }
 
 
@@ -117,9 +138,28 @@ def message_steps(life: MessageLife, story: Story) -> list[TimelineStep]:
     """The steps of a message, from its session to its receiver."""
     steps = sorted(_message_steps(life, story), key=lambda step: (step.at.record, step.at.frame or 0))
     sights = story.point_sights
-    if sights is None:
-        return steps
-    return [msgspec.structs.replace(one, seen_at=sight_texts(sights.of(one.at.record))) for one in steps]
+    if sights is not None:
+        steps = [msgspec.structs.replace(one, seen_at=sight_texts(sights.of(one.at.record))) for one in steps]
+    for put in () if story.logs is None else placed(story.logs.of(life.message_id)):
+        _insert(steps, put, life)
+    return steps
+
+
+def _insert(steps: list[TimelineStep], put: LoggedPut, life: MessageLife) -> None:
+    """Put an event among the steps: by its time, else before or behind the packet of the message."""
+    step = TimelineStep(
+        at=Moment(life.first.record, None, put.at), src="", dst="", what="put into a queue",
+        detail=put_text(put), put=put,
+    )  # fmt: skip
+    if put.at is not None:
+        until = put.at - (put.side == "sender")
+        earlier = (one for one in steps if one.at.time is not None and one.at.time <= until)
+        last = max((steps.index(one) for one in earlier), default=-1)
+        steps.insert(last + 1, step)
+        return
+    sent = next((place for place, one in enumerate(steps) if one.at == life.first), len(steps) - 1)
+    place = {"sender": sent, "receiver": sent + 1}.get(put.side or "", len(steps))
+    steps.insert(max(place, 0), step)
 
 
 def _message_steps(life: MessageLife, story: Story) -> Iterator[TimelineStep]:

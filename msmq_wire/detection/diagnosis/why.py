@@ -102,6 +102,13 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
         elif place:
             came = f"came to the receiver ({place}), and nothing shows that its queue manager took it"
             action = f"look at the queue manager of {dst}"
+    put = None if story.logs is None else story.logs.arrival(life.message_id)
+    if put is not None and life.outcome in ("unknown", "acknowledged"):
+        where_put = f"put into the queue {put.event.queue} of {put.log.computer}, as the event log there says"
+        came = f"was {where_put}, and nothing shows that an application received it"
+        if life.outcome == "unknown":
+            reason += f" But the event log of {put.log.computer} says that it was put into the queue."
+        action = _DO["delivered"].format(src=src, dst=dst)
     purge = next((queue for queue in story.queues if queue.number == life.purged_by), None)
     if purge is None:
         sentence = f"{start} {came}."

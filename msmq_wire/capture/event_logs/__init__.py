@@ -1,0 +1,1 @@
+"""Event logs of Windows, as files: .evtx, and XML as Event Viewer and ``wevtutil`` export it."""
