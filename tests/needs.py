@@ -104,6 +104,7 @@ _DISTRIBUTIONS = (
     *(
         "duckdb",
         "duckdb-extension-delta",
+        "evtx",
         "gcp-storage-emulator",
         "grpcio",
         "h11",
