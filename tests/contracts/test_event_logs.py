@@ -95,6 +95,17 @@ def test_the_sentences_are_those_of_the_answers(name: str, kind: str) -> None:
     assert [f"- {sentence}" for sentence, *_ in EVENTS[name][kind]] == listed.strip().splitlines()
 
 
+@pytest.mark.parametrize("name", EVENTS)
+def test_the_counts_and_contradictions_are_those_of_the_answers(name: str) -> None:
+    one = EVENTS[name]
+    text = (_FOLDER / name / "answers.md").read_text(encoding="utf-8")
+    assert f"put into a queue: {one['own']}; other events: {one['foreign']}\n" in text
+    listed = re.findall(r"^- contradiction: `(.*?)`: (.*)$", text, re.MULTILINE)
+    assert listed == [(entry["message"], entry["kind"]) for entry in one["contradictions"]]
+    clocks = [entry["computer"] for entry in one["clocks"]]
+    assert re.findall(r"^- clock of (.*?):", text, re.MULTILINE) == clocks
+
+
 @pytest.mark.parametrize("name", _READ)
 def test_events_are_as_many_as_written_and_name_the_messages_that_are_joined(name: str) -> None:
     one = EVENTS[name]
