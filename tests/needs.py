@@ -104,7 +104,6 @@ _DISTRIBUTIONS = (
     *(
         "duckdb",
         "duckdb-extension-delta",
-        "evtx",
         "gcp-storage-emulator",
         "grpcio",
         "h11",

@@ -15,7 +15,7 @@ from msmq_wire.api.log_files import LogPaths, damage_texts, read_logs
 from msmq_wire.arguments import check_text
 from msmq_wire.detection import Evidence
 from msmq_wire.detection.diagnosis import why as reasons
-from msmq_wire.detection.diagnosis.logged_puts import only_logged
+from msmq_wire.detection.diagnosis.computer_log_texts import only_logged
 from msmq_wire.detection.diagnosis.naming import matching, no_message
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, quoted, short
 from msmq_wire.detection.diagnosis.timeline import TimelineStep, located, message_steps, step_texts

@@ -9,7 +9,7 @@ import typer
 
 from msmq_wire.capture.event_logs.event_log_reader import read_event_log
 from msmq_wire.cli.reporting import hide_file, print_error, print_note
-from msmq_wire.detection.diagnosis.logged_puts import log_notice
+from msmq_wire.detection.diagnosis.computer_log_texts import log_notice
 from msmq_wire.errors import CaptureError, MissingExtraError
 from msmq_wire.records.log_event import EventLogFile
 from msmq_wire.report.redaction.redactor import Redactor

@@ -14,7 +14,7 @@ from msmq_wire.cli.event_log_option import GivenLogs, given_logs
 from msmq_wire.cli.reading_options import ReadingOptions
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.reporting import print_error
-from msmq_wire.detection.diagnosis.logged_puts import only_logged
+from msmq_wire.detection.diagnosis.computer_log_texts import only_logged
 from msmq_wire.detection.diagnosis.naming import matching, no_message
 from msmq_wire.detection.diagnosis.phrases import Phrases
 from msmq_wire.report.redaction.redactor import Redaction, Redactor

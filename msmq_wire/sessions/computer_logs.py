@@ -16,7 +16,7 @@ import msgspec
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.log_event import EventLogFile, LogClearing, LogEvent
 from msmq_wire.sessions.life import MessageLife
-from msmq_wire.sessions.log_clock import Bounds, LogClock, clock_of
+from msmq_wire.sessions.log_clock import Bounds, LogClock, clocks_of
 from msmq_wire.sessions.message_lives import MessageLives
 from msmq_wire.units import SECOND
 
@@ -27,6 +27,8 @@ _BACK = 2 * SECOND
 _SLACK = SECOND // 10
 """What a queue manager may take between an event and what it logs and sends."""
 _MOST_OTHERS = 1000
+_COPIES = (";DEADLETTER", ";DEADXACT", ";JOURNAL")
+"""How the names of queues end that hold copies of messages."""
 
 
 class LoggedPut(NamedTuple):
@@ -46,17 +48,20 @@ class ComputerLog(msgspec.Struct, frozen=True, kw_only=True):
     """The log of one computer, put together from its files.
 
     ``host`` is its address in the capture, empty where that is not clear. ``events`` are in order,
-    ``others`` those that put no message into a queue. ``stretches`` are the times (ns, by its own clock) from
-    and to which no event is missing. ``joined`` counts its messages that the capture has, too.
+    ``others`` those that put no message into a queue. ``clocks`` say how its clock stands to that of the
+    capture, several if it was set. ``stretches`` are the times (ns, by its own clock) from and to which no
+    event is missing, ``missing`` counts the EventRecordIDs between them. ``joined`` counts its messages that
+    the capture has, too.
     """
 
     computer: str
     files: tuple[str, ...]
     host: str
-    clock: LogClock | None
+    clocks: tuple[LogClock, ...]
     events: tuple[LogEvent, ...]
     others: tuple[LogEvent, ...]
     stretches: tuple[tuple[int, int], ...]
+    missing: int
     clearings: tuple[LogClearing, ...]
     joined: int
     sides: frozenset[Side]
@@ -64,20 +69,25 @@ class ComputerLog(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def margin(self) -> int:
         """Nanoseconds that a time may be off when it is taken from one clock to the other."""
-        clock = self.clock
-        if clock is None:
-            return _SLACK
-        return _SLACK + (SECOND + clock.spread if clock.uncertainty is None else clock.uncertainty)
+        widths = (SECOND + one.spread if one.width is None else one.width for one in self.clocks)
+        return _SLACK + max(widths, default=0)
 
     def captured(self, event: LogEvent) -> int | None:
         """The time of an event by the clock of the capture."""
-        return None if self.clock is None or event.time is None else event.time - self.clock.offset
+        if event.time is None or not self.clocks:
+            return None
+        record = event.record_id
+        known = [
+            one for one in self.clocks if one.since is None or (record is not None and record >= one.since)
+        ]
+        return event.time - known[-1].offset
 
     def covers(self, since: int, until: int) -> bool:
         """Whether it would have an event of a time of the capture (ns); False where nobody knows."""
-        if self.clock is None:
+        if len(self.clocks) != 1:
             return False
-        begun, ended = since + self.clock.offset - self.margin, until + self.clock.offset + self.margin
+        offset = self.clocks[0].offset
+        begun, ended = since + offset - self.margin, until + offset + self.margin
         return any(first <= begun and ended <= last for first, last in self.stretches)
 
     def side_of(self, event: LogEvent, life: MessageLife | None) -> Side | None:
@@ -131,7 +141,8 @@ class ComputerLogs:
 
     def arrival(self, message_id: str) -> LoggedPut | None:
         """The first event that put a message into the queue of its receiver."""
-        return next((one for one in self._puts.get(message_id, ()) if one.side == "receiver"), None)
+        puts = self._puts.get(message_id, ())
+        return next((one for one in puts if one.side == "receiver" and not is_copy(one.event)), None)
 
     def unseen(self) -> Iterator[LoggedPut]:
         """What was put into queues of messages that are not among those kept of the capture."""
@@ -172,28 +183,34 @@ def _logs(files: Sequence[EventLogFile], lives: MessageLives) -> Iterator[Comput
     for key, found in events.items():
         clearings = tuple(one for file in files for one in file.clearings if one.computer.lower() == key)
         others = [event for event in found if event.message_id is None]
+        stretches, missing = _stretches(found, clearings)
         log = ComputerLog(
             computer=names[key],
             files=tuple(dict.fromkeys(file for file, _ in groups[key])),
             host=hosts[key],
-            clock=None,
+            clocks=(),
             events=tuple(found),
             others=tuple(others[:_MOST_OTHERS]),
-            stretches=tuple(_stretches(found, clearings)),
+            stretches=tuple(stretches),
+            missing=missing,
             clearings=clearings,
             joined=len({one.life.message_id for one in pairs[key]}),
             sides=frozenset(),
         )
         sides = {side for one in pairs[key] if (side := log.side_of(*one)) is not None}
-        clock = clock_of(list(_bounds(log, pairs[key])))
-        yield msgspec.structs.replace(log, sides=frozenset(sides), clock=clock)
+        clocks = clocks_of(list(_bounds(log, pairs[key])))
+        yield msgspec.structs.replace(log, sides=frozenset(sides), clocks=clocks)
 
 
 def _once(events: Iterable[LogEvent]) -> list[LogEvent]:
-    """Events in the order of the log; what two files have counts once."""
+    """Events in the order of the log; what two files have counts once.
+
+    Files have more or fewer digits of a time, so that it does not tell.
+    """
     known: dict[object, LogEvent] = {}
     for number, event in enumerate(events):
-        same = number if event.record_id is None else (event.record_id, event.time, event.event_id)
+        what = event.message_id or event.data
+        same = number if event.record_id is None else (event.record_id, event.event_id, what)
         known.setdefault(same, event)
     found = list(known.values())
     if any(event.record_id is None for event in found):
@@ -257,10 +274,15 @@ def _bounds(log: ComputerLog, pairs: Iterable[_Pair]) -> Iterator[Bounds]:
         seen.add((life.message_id, side))
         lead = event.time - life.first.time
         if side == "sender":
-            yield lead, None
-        else:
+            yield Bounds(lead, None, event.record_id)
+        elif not is_copy(event):
             ack = acknowledged_at(life)
-            yield None if ack is None else event.time - ack, lead
+            yield Bounds(None if ack is None else event.time - ack, lead, event.record_id)
+
+
+def is_copy(event: LogEvent) -> bool:
+    """Whether a queue holds copies: a dead-letter queue or a journal."""
+    return event.queue.upper().endswith(_COPIES)
 
 
 def acknowledged_at(life: MessageLife) -> int | None:
@@ -269,8 +291,12 @@ def acknowledged_at(life: MessageLife) -> int | None:
     return min((one.time for one in moments if one is not None and one.time is not None), default=None)
 
 
-def _stretches(events: Sequence[LogEvent], clearings: Sequence[LogClearing]) -> Iterator[tuple[int, int]]:
-    """Times between which no event of the log is missing."""
+def _stretches(
+    events: Sequence[LogEvent], clearings: Sequence[LogClearing]
+) -> tuple[list[tuple[int, int]], int]:
+    """Times between which no event of the log is missing, and how many EventRecordIDs are."""
+    found: list[tuple[int, int]] = []
+    missing = 0
     cleared = max((one.time for one in clearings if one.time is not None), default=None)
     begun: LogEvent | None = None
     last: LogEvent | None = None
@@ -289,6 +315,9 @@ def _stretches(events: Sequence[LogEvent], clearings: Sequence[LogClearing]) -> 
             if begun is not None and last is not None and begun.time is not None and last.time is not None:
                 since = begun.time if cleared is None else max(begun.time, cleared)
                 if since < last.time:
-                    yield since, last.time
+                    found.append((since, last.time))
+            if event is not None and last is not None and event.record_id and last.record_id:
+                missing += max(event.record_id - last.record_id - 1, 0)
             begun = event
         last = event
+    return found, missing

@@ -29,11 +29,6 @@ _KNOWN = (
     "<Channel>Microsoft-Windows-MSMQ/End2End</Channel>",
 )
 _MOST = 1_000_000
-_NEEDS = pytest.mark.needs("evtx")
-_READ = [
-    pytest.param(name, marks=_NEEDS if any(".evtx" in file for file in one["files"]) else ())
-    for name, one in EVENTS.items()
-]
 
 
 def _records(path: Path) -> list[str]:
@@ -106,7 +101,7 @@ def test_the_counts_and_contradictions_are_those_of_the_answers(name: str) -> No
     assert re.findall(r"^- clock of (.*?):", text, re.MULTILINE) == clocks
 
 
-@pytest.mark.parametrize("name", _READ)
+@pytest.mark.parametrize("name", EVENTS)
 def test_events_are_as_many_as_written_and_name_the_messages_that_are_joined(name: str) -> None:
     one = EVENTS[name]
     events = {_identity(event): event for file in one["files"] for event in _records(_FOLDER / name / file)}

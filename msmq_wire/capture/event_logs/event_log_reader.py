@@ -106,8 +106,6 @@ def _collected(path: str, events: Iterable[WrittenEvent], source: EvtxEvents | _
             break
         kept.append(found)
     damage = damage or source.problem
-    if not kept and not foreign and not damage:
-        damage = "it has no event"
     return EventLogFile(
         file=path, events=tuple(kept), clearings=tuple(clearings), foreign=foreign, damage=damage
     )

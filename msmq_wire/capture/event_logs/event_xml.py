@@ -23,6 +23,8 @@ _MAX_TOKEN = 1 << 18
 """Bytes of one tag."""
 _ROOT, _END = b"<msmq-wire-events>", b"</msmq-wire-events>"
 _BILLION = 10**9
+_NO_XML = {code: "\ufffd" for code in (*range(32), 0xFFFE, 0xFFFF) if chr(code) not in "\0\t\n\r"} | {0: None}
+"""What stands for characters that XML does not have, and names of queues may: NUL is only filling."""
 _IN_SYSTEM = frozenset(("EventID", "EventRecordID", "Channel", "Computer"))
 _DATA = frozenset(("EventData", "UserData"))
 
@@ -50,6 +52,8 @@ class EventXml:
     def __init__(self) -> None:
         self.problem = ""
         self._head = b""
+        self._size_read = 0
+        self._is_utf16 = False
         self._decoder: codecs.IncrementalDecoder | None = None
         self._parser = expat.ParserCreate("utf-8", "\n")
         self._parser.buffer_text = True
@@ -69,14 +73,16 @@ class EventXml:
         """Take the next bytes; ``last`` says that there are no more."""
         if self.problem:
             return
+        self._size_read += len(data)
         text = self._decoded(data, last)
         if self.problem:
             return
         try:
             if text:
-                self._parse(text.replace("\0", "").encode("utf-8", "replace"))
+                self._parse(text.translate(_NO_XML).encode("utf-8", "replace"))
             if last and self._given:
                 self._parser.Parse(_END, True)
+                self.problem = "it is cut off" if self._is_utf16 and self._size_read % 2 else ""
         except expat.ExpatError as error:
             self.problem = (
                 f"the XML is not well-formed (line {error.lineno}): {expat.ErrorString(error.code)}"
@@ -93,6 +99,7 @@ class EventXml:
                 return ""
             head, self._head = self._head, b""
             name, skipped = _encoding(head)
+            self._is_utf16 = name != "utf-8"
             self._decoder = codecs.getincrementaldecoder(name)("replace")
             text = _without_declaration(self._decoder.decode(head[skipped:], last))
             if text.lstrip().startswith("<!DOCTYPE"):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import Answer, AnswerBuilder
 from msmq_wire.detection.diagnosis.captured import captured
+from msmq_wire.detection.diagnosis.computer_log_texts import logs
 from msmq_wire.detection.diagnosis.content import bodies, security
 from msmq_wire.detection.diagnosis.deadlines import SharedTimes, shared_times
 from msmq_wire.detection.diagnosis.digest import causes_of, digest_of, looked
@@ -21,7 +22,7 @@ from msmq_wire.detection.diagnosis.digest_lines import Digest
 from msmq_wire.detection.diagnosis.endpoints import addresses, connections, identities, ports
 from msmq_wire.detection.diagnosis.facts import Facts
 from msmq_wire.detection.diagnosis.inventory import inventory
-from msmq_wire.detection.diagnosis.logged_puts import logs, never_seen, put_and_acknowledged
+from msmq_wire.detection.diagnosis.logged_puts import never_seen, put_and_acknowledged
 from msmq_wire.detection.diagnosis.losses import lost
 from msmq_wire.detection.diagnosis.managed import held, offline
 from msmq_wire.detection.diagnosis.message_sums import MessageSums, acknowledged, is_settled
@@ -206,7 +207,7 @@ class Diagnosis:
                     losses.acknowledgments(words, builder)
                     dropped_packets(story, words, builder)
                     transit_times(story, builder)
-                    put_and_acknowledged(story, words, builder)
+                    put_and_acknowledged(story, builder)
                 case 5:
                     lost(sums, losses, story, words, builder)
                     sums.failures.add_causes(story, self._findings.candidates, builder)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from msmq_wire.detection.diagnosis.logged_puts import placed, put_text
+from msmq_wire.detection.diagnosis.computer_log_texts import placed, put_text
 from msmq_wire.detection.diagnosis.phrases import Phrases, short
 from msmq_wire.records.record import Record
 from msmq_wire.records.seen_at import is_partly, point_names, sight_texts, sights_of, unseen_text

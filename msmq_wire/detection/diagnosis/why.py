@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from msmq_wire.detection.diagnosis.computer_log_texts import queue_of
 from msmq_wire.detection.diagnosis.delivery_failures import REMEDIES
 from msmq_wire.detection.diagnosis.message_sums import is_taken
 from msmq_wire.detection.diagnosis.network_phrases import fault_action, fault_clause
@@ -104,7 +105,9 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
             action = f"look at the queue manager of {dst}"
     put = None if story.logs is None else story.logs.arrival(life.message_id)
     if put is not None and life.outcome in ("unknown", "acknowledged"):
-        where_put = f"put into the queue {put.event.queue} of {put.log.computer}, as the event log there says"
+        where_put = (
+            f"put into the queue {queue_of(put.event)} of {put.log.computer}, as the event log there says"
+        )
         came = f"was {where_put}, and nothing shows that an application received it"
         if life.outcome == "unknown":
             reason += f" But the event log of {put.log.computer} says that it was put into the queue."

@@ -67,7 +67,7 @@ def test_event_1_is_read_and_everything_else_is_kept_as_it_is_or_counted(tmp_pat
         [_GUID, "4162"],
         [_GUID, "-1", "q"],
         [_GUID, "4294967296", "q"],
-        [_GUID, "４１６２", "q"],
+        [_GUID, "\uff14\uff11", "q"],
         ["a1d30c5b-247e", "4162", "q"],
     ],
 )
@@ -128,7 +128,7 @@ def test_damage_in_evtx_is_told_and_the_rest_is_read(
 
 
 def test_a_reader_that_dies_ends_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evtx_file.evtx_process, "__name__", "tests.capture.event_logs.no_such_module")
+    monkeypatch.setattr(evtx_process, "__name__", "tests.capture.event_logs.no_such_module")
     log = read_event_log(_write(tmp_path, _TWO_CHUNKS))
     assert log.damage == "the reading ended before the end of the file: it is damaged, or too large"
 
@@ -161,17 +161,30 @@ def test_no_more_events_are_kept_than_may_be(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("data", [b"", b"\xd4\xc3\xb2\xa1 a capture", b"Level,Date and Time"])
 def test_a_file_that_is_no_event_log_is_refused_with_a_way_out(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(
-        CaptureError, match="is no event log, neither .evtx nor XML; export the log: wevtutil"
+        CaptureError, match=r"is no event log, neither \.evtx nor XML; export the log: wevtutil"
     ):
         read_event_log(_write(tmp_path, data))
 
 
 def test_a_file_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CaptureError, match="cannot open .*: No such file"):
+    with pytest.raises(CaptureError, match=r"cannot open .*: No such file"):
         read_event_log(str(tmp_path / "absent"))
     with pytest.raises(CaptureError, match="it is no regular file"):
         read_event_log(str(tmp_path))
 
 
-def test_xml_without_events_is_told(tmp_path: Path) -> None:
-    assert read_event_log(_write(tmp_path, b"<Events/>")).damage == "it has no event"
+@pytest.mark.parametrize("data", [b"<Events/>", evtx_bytes([])])
+def test_a_log_without_events_is_a_log(tmp_path: Path, data: bytes) -> None:
+    log = read_event_log(_write(tmp_path, data))
+    assert (log.events, log.damage) == ((), "")
+
+
+def test_characters_that_xml_does_not_have_are_replaced(tmp_path: Path) -> None:
+    text = event_text(1, _TIME, [_GUID, "1", "a\x07\x1b[31mb"])
+    (event,) = read_event_log(_write(tmp_path, text.encode())).events
+    assert event.queue == "a\ufffd\ufffd[31mb"
+
+
+def test_utf_16_with_an_odd_number_of_bytes_is_cut_off(tmp_path: Path) -> None:
+    log = read_event_log(_write(tmp_path, "".join(_texts(2)).encode("utf-16") + b"x"))
+    assert ([one.record_id for one in log.events], log.damage) == ([1, 2], "it is cut off")

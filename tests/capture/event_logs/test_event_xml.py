@@ -23,7 +23,8 @@ _READ = WrittenEvent(
 
 
 def _events(data: bytes, step: int = 1 << 16) -> tuple[list[WrittenEvent], str]:
-    reader, found = EventXml(), []
+    reader = EventXml()
+    found: list[WrittenEvent] = []
     for at in range(0, len(data), step):
         found += reader.feed(data[at : at + step])
     found += reader.feed(b"", last=True)
