@@ -121,7 +121,7 @@ def test_without_the_package_one_line_says_how_to_get_it_and_how_to_do_without(
     result = run("why", _CAPTURE, "4164", "--events", evtx, "-q")
     assert result.status == 1
     assert result.err == (
-        "msmq-wire: an .evtx file needs evtx (or export it: wevtutil qe FILE /lf /f:xml): "
+        "msmq-wire: an .evtx file needs evtx (or export it: wevtutil qe FILE /lf:true /f:xml): "
         'pip install "msmq-wire[evtx]"\n'
     )
     with pytest.raises(MissingExtraError):

@@ -24,6 +24,7 @@ from msmq_wire.lab.recordings.scenario import (
     StepAction,
     read_scenario,
 )
+from msmq_wire.records.log_event import CHANNEL, PROVIDER
 
 pytestmark = pytest.mark.needs("tree-sitter", "tree-sitter-powershell")
 
@@ -190,17 +191,29 @@ def test_the_folder_has_the_names_that_the_recording_tells() -> None:
     assert _text(scenario["storage"]) == "'storage'"
 
 
+def test_the_script_collects_the_event_log_and_what_its_events_say() -> None:
+    copied, enabled = (_text(_functions()[name]) for name in ("Copy-Log", "Enable-Log"))
+    assert "wevtutil epl $Log (Join-Path $Folder 'events.evtx')" in copied
+    assert "wevtutil gp $Publisher /ge:true /gm:true" in copied
+    assert "wevtutil sl $Log /e:true" in enabled
+    called = [_text(node.children[0]) for node in _script() if node.type == "command"]
+    assert called.index("Enable-Log") > called.index("Enable-Queuing")
+    script = (_RECORD / "record.ps1").read_text(encoding="ascii")
+    assert f"$Log = '{CHANNEL}'\n$Publisher = '{PROVIDER}'\n" in script
+
+
 def _names_of_the_script() -> set[str]:
-    """What the script uses of Windows: cmdlets, types, members, native functions, words of pktmon."""
+    """What the script uses of Windows: cmdlets, types, members, native functions, words of its programs."""
     commands = [node for node in _script() if node.type == "command"]
     names = {_text(node.children[0]) for node in commands} - set(_functions())
     names |= {name for name in _members() if name[0].isupper()}
     types = {_text(node)[1:-1] for node in _script() if node.type == "type_literal"}
     names |= types - _PLAIN_TYPES - {"MsmqWire.Native"}
     for node in commands:
-        if _text(node.children[0]) == "pktmon":
+        program = _text(node.children[0])
+        if program in ("pktmon", "wevtutil"):
             words = [one for one in _walk(node) if one.type in ("generic_token", "command_parameter")]
-            names |= {f"pktmon {_text(word)}" for word in words if "." not in _text(word)}
+            names |= {f"{program} {_text(word)}" for word in words if "." not in _text(word)}
     return {name for name in names if not name.startswith(("$", "&"))}
 
 

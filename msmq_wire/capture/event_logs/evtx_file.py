@@ -43,7 +43,7 @@ class EvtxEvents:
         """Raises MissingExtraError without the package evtx."""
         if find_spec("evtx") is None:
             raise MissingExtraError.of(
-                "an .evtx file", "evtx (or export it: wevtutil qe FILE /lf /f:xml)", "msmq-wire[evtx]"
+                "an .evtx file", "evtx (or export it: wevtutil qe FILE /lf:true /f:xml)", "msmq-wire[evtx]"
             )
         command = [sys.executable, "-P", "-m", evtx_process.__name__, os.path.abspath(self._path)]
         root = str(Path(msmq_wire.__file__).parents[1])
