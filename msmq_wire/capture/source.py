@@ -43,7 +43,7 @@ _OTHER_FORMATS = {
     b"GMBU": ("a capture of Network Monitor 2", _EDITCAP),
     b"RTSS": ("a capture of Network Monitor 1", _EDITCAP),
     b"MSCF": ("a cabinet (CAB)", "expand FILE -F:* . unpacks it"),
-    b"ElfFile\0": ("a Windows event log (EVTX)", "it holds events and no frames"),
+    b"ElfFile\0": ("a Windows event log (EVTX)", "--events FILE reads it beside a capture"),
     b"PK\x03\x04": ("a zip archive", "unzip FILE unpacks it"),
     b"\x04\x22\x4d\x18": ("lz4-compressed", "lz4 -d FILE unpacks it"),
 }

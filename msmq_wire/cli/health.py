@@ -42,6 +42,7 @@ EXTRAS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "wireshark": ("wireshark, --live, and the bridge to pyshark", ("pyshark",)),
     "scapy": ("layers of scapy", ("scapy",)),
     "dissect": ("the plugin of dissect", ("dissect.target",)),
+    "evtx": ("event logs of Windows", ("evtx",)),
     "fuzz": ("strategies of hypothesis", ("hypothesis",)),
     "zstd": ("captures that zstd packed", (_ZSTD,)),
 }

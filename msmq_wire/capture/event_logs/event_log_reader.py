@@ -31,7 +31,7 @@ MOST_EVENTS = 500_000
 _MOST_TEXT = 1 << 26
 """Characters of other events, and of names of queues, that are kept of one file."""
 _MOST_CLEARINGS = 64
-_MOST_BYTES = 1 << 32
+_MOST_BYTES = 1 << 30
 _STEP = 1 << 16
 _CLEARED, _SECURITY_CLEARED = 104, 1102
 _EVENTLOG = "microsoft-windows-eventlog"

@@ -129,7 +129,8 @@ def _other_text(event: LogEvent) -> str:
 
 def own_time(event: LogEvent) -> str:
     """When an event was, by the clock of its computer; empty if that is not known."""
-    return "" if event.time is None else f", at {time_text(event.time)} by its own clock"
+    shown = (time_text(event.time) or "")[:23].replace("T", " ")
+    return f", at {shown}Z by its own clock" if shown else ""
 
 
 def name_of(log: ComputerLog) -> str:

@@ -158,8 +158,10 @@ def _insert(steps: list[TimelineStep], put: LoggedPut, life: MessageLife) -> Non
         steps.insert(last + 1, step)
         return
     sent = next((place for place, one in enumerate(steps) if one.at == life.first), len(steps) - 1)
-    place = {"sender": sent, "receiver": sent + 1}.get(put.side or "", len(steps))
-    steps.insert(max(place, 0), step)
+    place = max({"sender": sent, "receiver": sent + 1}.get(put.side or "", len(steps)), 0)
+    while place < len(steps) and steps[place].put is not None:
+        place += 1
+    steps.insert(place, step)
 
 
 def _message_steps(life: MessageLife, story: Story) -> Iterator[TimelineStep]:

@@ -44,11 +44,12 @@ def _chunk(events: Sequence[str], first: int) -> bytes:
 
 
 class _Binary:
-    """Elements as tokens; names stand where they are used, at their offset in the chunk."""
+    """Elements as tokens; a name stands where it is used first, and is named by its offset later."""
 
     def __init__(self, at: int) -> None:
         self._begun = at
         self._out = bytearray()
+        self._names: dict[str, int] = {}
 
     def fragment(self, root: ElementTree.Element) -> bytes:
         self._out += b"\x0f\x01\x01\0"
@@ -84,7 +85,10 @@ class _Binary:
         self._out[sized : sized + 4] = struct.pack("<I", len(self._out) - sized - 4)
 
     def _name(self, name: str) -> None:
-        at = self._begun + len(self._out) + 4
+        if name in self._names:
+            self._out += struct.pack("<I", self._names[name])
+            return
+        at = self._names[name] = self._begun + len(self._out) + 4
         letters = name.encode("utf-16-le")
         code = 0
         for letter in name:

@@ -127,6 +127,14 @@ def test_damage_in_evtx_is_told_and_the_rest_is_read(
     assert bool(log.damage) == bool(damage)
 
 
+def test_a_record_that_grows_beyond_all_bounds_is_left_out(tmp_path: Path) -> None:
+    # 20 KB in the file, 36 MB as text.
+    bomb = f"<Event>{f'<{9_000 * chr(97)}/>' * 2_000}</Event>"
+    log = read_event_log(_write(tmp_path, evtx_bytes([[bomb, event_text(2, _TIME, _DATA)]])))
+    assert [one.record_id for one in log.events] == [2]
+    assert log.damage.startswith("1 part of it is damaged")
+
+
 def test_a_reader_that_dies_ends_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evtx_process, "__name__", "tests.capture.event_logs.no_such_module")
     log = read_event_log(_write(tmp_path, _TWO_CHUNKS))
