@@ -261,9 +261,3 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     certain: bool = True
 
     __repr__ = struct_line
-
-    @property
-    def carried_nothing(self) -> bool:
-        """Whether its start was captured, and no packet of it: its SYN may not have been answered."""
-        seen = any(one.messages or one.session_acks for one in self.directions)
-        return self.started and self.reached == "tcp_only" and not seen

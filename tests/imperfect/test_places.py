@@ -39,19 +39,12 @@ NOT_YET: dict[str, dict[str, str]] = {
     "loss_between": {
         "all messages arrived; the effect is delay": "how long packets were held up by that is not told",
     },
-    "cut_between": {
-        "the recording at the receiver ran on meanwhile": "nothing says that it recorded on",
-        "that the receiver (or its queue manager)": "one place is judged alone, beside both",
-    },
     "recording_lost": {
         "the recording receiver.pcap is incomplete": "packets are counted that became records, not frames",
     },
     "acks_lost": {
         "third.pcap is unrelated": "captures that share nothing are not spoken of",
         "retransmitted bytes had already arrived": "nothing says that they had",
-    },
-    "idle_silence": {
-        "silence after 20 minutes of idling, 5": "the next connection is not spoken of",
     },
     "recording_lost_acks": {
         "the recording lost frames: everything towards": "neither the way nor the time is told",

@@ -16,6 +16,7 @@ from msmq_wire.detection.causes import causes, is_standing, layer_of
 from msmq_wire.detection.diagnosis.answer import Answer
 from msmq_wire.detection.diagnosis.digest_lines import NOTHING, Digest, DigestLine
 from msmq_wire.detection.diagnosis.facts import Facts
+from msmq_wire.detection.diagnosis.failed_connections import never_accepted
 from msmq_wire.detection.diagnosis.naming import named
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, listed
 from msmq_wire.detection.diagnosis.vantage_points import recording_gaps
@@ -104,10 +105,13 @@ class _Draft(msgspec.Struct):
 
 def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | None) -> str:
     """The text of `Digest.looked_at`: what was examined, the notes, and what the capture does not show."""
-    empty = sum(one.carried_nothing for one in story.sessions)
+    # A connection that TCP never accepted is no session; it is named where there is nothing else.
+    tried = sum(map(never_accepted, story.sessions))
+    sessions = len(story.sessions) - tried + story.left_out.sessions
     numbers = {
         "message": next((answer.facts["messages"] for answer in answers if answer.number == 3), 0),
-        "session": len(story.sessions) + story.left_out.sessions - empty,
+        "session": sessions,
+        "connection": 0 if sessions else tried,
         "call": facts.calls,
         "ping": len(story.pings) + story.left_out.pings,
         "record": facts.records,
@@ -127,8 +131,7 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
         f"what {count(facts.sealed, 'sealed call')} did" if facts.sealed else "",
         f"the end of {count(facts.cut, 'packet')} cut short" if facts.cut else "",
     ]
-    notes = [f"{count(empty, 'connection')} carried nothing"] if empty else []
-    notes += [note for answer in answers for note in answer.notes]
+    notes = [note for answer in answers for note in answer.notes]
     notes += [f"not seen: {listed([one for one in unseen if one])}"] if any(unseen) else []
     return "; ".join((text, *notes))
 

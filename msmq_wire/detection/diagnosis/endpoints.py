@@ -20,6 +20,7 @@ from msmq_wire.detection.diagnosis.failed_connections import (
 )
 from msmq_wire.detection.diagnosis.network_causes import OF_CONNECTIONS, add_network_causes
 from msmq_wire.detection.diagnosis.network_phrases import fault_clause
+from msmq_wire.detection.diagnosis.path_losses import PathLosses
 from msmq_wire.detection.diagnosis.peers import FindingSums, is_naked
 from msmq_wire.detection.diagnosis.phrases import ASK, Phrases, count, host, later, listed, part, port, short
 from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
@@ -47,7 +48,9 @@ _MEANS = {
 }
 
 
-def connections(story: Story, sums: FindingSums, words: Phrases, builder: AnswerBuilder) -> None:
+def connections(
+    story: Story, sums: FindingSums, losses: PathLosses, words: Phrases, builder: AnswerBuilder
+) -> None:
     """Question 2, [MS-MQQB] 3.1.5.2, 3.1.5.3 and 3.1.5.4."""
     where = Whereabouts(story)
     failures: dict[tuple[str, str, str], list[Session]] = {}
@@ -83,14 +86,18 @@ def connections(story: Story, sums: FindingSums, words: Phrases, builder: Answer
     for (kind, client, server), number in list(counts.items())[:MOST]:
         kept = failures[kind, client, server]
         gone = lost_opening(kept[0], where)
-        text = f"{client} to {server}: {gone or _failure_text(kept[0], words)}"
+        text = f"{client} to {server}: {gone or _failure_text(kept[0], words)}{_also_lost(kept[0], losses)}"
         if number > 1:
             others = words.frames((one.first for one in kept[1:]), number - 1)
             text += f" The same is true of {count(number - 1, 'more connection')}, begun in {others}."
         builder.say(text, *_moments(kept))
     if len(counts) > MOST:
         builder.say(f"And {len(counts) - MOST:,} more pairs of hosts whose connections failed.")
-    unknown = [kind for (kind, *_), kept in failures.items() if not lost_opening(kept[0], where)]
+    unknown = [
+        kind
+        for (kind, *_), kept in failures.items()
+        if not lost_opening(kept[0], where) and not _also_lost(kept[0], losses)
+    ]
     for meaning in dict.fromkeys(map(_MEANS.get, unknown)):
         if meaning:
             builder.say(meaning)
@@ -115,6 +122,15 @@ def lost_opening(session: Session, where: Whereabouts) -> str:
         if loss is not None:
             return f"{name} was {loss.text_at(host(src), host(dst))}."
     return ""
+
+
+def _also_lost(session: Session, losses: PathLosses) -> str:
+    """Where what the client had sent to this server before was lost, for a SYN without an answer."""
+    if failure(session) != "silence" or session.syn is None:
+        return ""
+    client, server = host(session.client), host(session.server)
+    loss = losses.before(session.syn, client, server)
+    return "" if loss is None else f" What {client} had sent before was lost between {loss.between}."
 
 
 def _failure_text(session: Session, words: Phrases) -> str:

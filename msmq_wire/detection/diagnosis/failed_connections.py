@@ -133,6 +133,13 @@ def failure(session: Session) -> str | None:
     return session.reached
 
 
+def never_accepted(session: Session) -> bool:
+    """Whether TCP never accepted a connection: nothing, a reset or ICMP answered its SYN."""
+    return failure(session) in ("refused_tcp", "silence") and not any(
+        one.messages for one in session.directions
+    )
+
+
 def detailed_failure(session: Session) -> str | None:
     """Like `failure`, but ``icmp`` or ``reset`` in place of ``refused_tcp``.
 

@@ -24,7 +24,7 @@ from msmq_wire.detection.diagnosis.network_phrases import (
     router_clause,
     still_closed,
 )
-from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, short, span
+from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, later, listed, short, span
 from msmq_wire.detection.diagnosis.whereabouts import Loss, Whereabouts
 from msmq_wire.detection.finding import Confidence, Connection, connection_of
 from msmq_wire.detection.folding import Fold
@@ -37,7 +37,8 @@ from msmq_wire.detection.network_faults import (
     share_resent,
     shown_fault,
 )
-from msmq_wire.sessions import ConnectionReset, MessageLife, Moment, Story
+from msmq_wire.sessions import ConnectionReset, MessageLife, Moment, Session, Story
+from msmq_wire.units import SECOND
 
 OF_CONNECTIONS: tuple[FaultKind, ...] = ("idle", "mtu", "unanswered", "reset", "resent")
 """Faults of the network, which question 2 tells."""
@@ -48,6 +49,10 @@ _MOST_MOMENTS = 16
 _MOST_CONNECTIONS, _MOST_CONNECTIONS_OF_ALL = 64, 8192
 _MOST_NAMED = 3
 _MOST_FACTS, _MOST_HOSTS = 64, 16
+_SILENT: tuple[FaultKind, ...] = ("idle", "unanswered")
+"""Faults that leave open whether the other host was there."""
+_SOON = 60 * SECOND
+"""Nanoseconds within which the next connection says something of the host at the end of one."""
 
 
 class _Kind(NamedTuple):
@@ -143,7 +148,9 @@ def add_network_causes(
         text = _text(faults, words, loss)
         builder.add_cause(_cause(faults, text, loss))
         if number < MOST:
-            builder.say(f"{text[:1].upper()}{text[1:]}.", *faults.moments, attention="info")
+            after = _next_opened(faults.worst, story)
+            said = f"{text[:1].upper()}{text[1:]}.{_next_text(faults.worst, after, words)}"
+            builder.say(said, *faults.moments, after and after.first, attention="info")
     if len(merged) > MOST:
         builder.say(f"And {count(len(merged) - MOST, 'more fault')} of the network between other hosts.")
 
@@ -255,6 +262,33 @@ def _text(faults: _Faults, words: Phrases, loss: Loss | None) -> str:
             )
         case "mtu":
             return f"{router_clause(worst)}: what {sender} sends to {receiver} is too big for it{where}"
+
+
+def _next_opened(fault: NetworkFault, story: Story) -> Session | None:
+    """The next connection between the same ends after one that got no answer any more, where it opened."""
+    dead = fault.session
+    if fault.kind not in _SILENT or dead.close is None:
+        return None
+    client, after = host(dead.client), dead.close.record
+    others = (
+        one
+        for one in story.sessions
+        if one.number > dead.number and one.server == dead.server and host(one.client) == client
+    )
+    first = next((one for one in others if one.first.record >= after), None)
+    return first if first is not None and first.reached == "open" else None
+
+
+def _next_text(fault: NetworkFault, after: Session | None, words: Phrases) -> str:
+    """That the next connection between the hosts opened, so that only one was dead; empty without one."""
+    if after is None or after.syn is None or after.syn_ack is None:
+        return ""
+    took = (after.syn.time or 0) - (fault.session.close.time or 0) if fault.session.close else _SOON
+    only = ": only the one before it was dead" if fault.kind == "idle" and took < _SOON else ""
+    return (
+        f" The next connection between them, begun in {words.frame(after.syn)}"
+        f"{later(fault.session.close, after.syn)}, was accepted{only}."
+    )
 
 
 def _forged(reset: ConnectionReset | None, bearer: str) -> str:

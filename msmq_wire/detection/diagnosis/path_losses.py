@@ -16,7 +16,7 @@ from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.detection.diagnosis.message_sums import is_taken
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, quoted, short
-from msmq_wire.detection.diagnosis.whereabouts import Loss, Whereabouts
+from msmq_wire.detection.diagnosis.whereabouts import Loss, Whereabouts, short_points
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.sessions import Moment, Story
 from msmq_wire.units import SECOND
@@ -24,6 +24,8 @@ from msmq_wire.units import SECOND
 _MOST_MOMENTS = 64
 _MOST_GROUPS = 1024
 _NAMED = 3
+_MARGIN = SECOND
+"""Nanoseconds after the last packet that was lost from which on a recording is said to have run on."""
 LostKind: TypeAlias = Literal["message", "acknowledgment", "opening", "answer"]
 _KINDS: Mapping[str, LostKind] = {
     "session_ack": "acknowledgment",
@@ -67,7 +69,8 @@ class LostPackets(msgspec.Struct):
 
     ``count`` messages are lost, ``came`` others came when they were sent again; of all else each packet
     counts. ``names`` are the first messages, ``queues`` those that they are for. ``others`` counts what else
-    went the same way after the first of them, and was not seen at these places either.
+    went the same way after the first of them, and was not seen at these places either; the recordings there
+    went on until the time ``until`` (ns), None where that is not known.
     """
 
     count: int = 0
@@ -79,6 +82,7 @@ class LostPackets(msgspec.Struct):
     queues: dict[str, None] = {}
     message: int | None = None
     others: int = 0
+    until: int | None = None
 
     def add(self, moment: Moment) -> None:
         """Take the moment of a packet that was lost."""
@@ -100,6 +104,7 @@ class PathLosses:
         self._sights = story.point_sights
         self._groups: dict[_Key, LostPackets] = {}
         self.lost_ids: set[str] = set()
+        self._lost_ways: dict[tuple[str, str], tuple[int, Loss]] = {}
         if self._sights is None:
             return
         lost: dict[int, tuple[Moment, Loss, str, str]] = {}
@@ -123,6 +128,20 @@ class PathLosses:
             if key.kind == "message" and group.first is not None:
                 later = unseen.get((key.src, key.dst), ())
                 group.others = sum(time >= group.first and missing <= names for time, names in later)
+                if group.count and group.last is not None:
+                    self._lost_ways.setdefault((key.src, key.dst), (group.last, key.loss))
+                group.until = self._ran_until(key.loss, group)
+
+    def _ran_until(self, loss: Loss, group: LostPackets) -> int | None:
+        """Until when the points that did not see the packets are known to have recorded others, in ns."""
+        sights = self._sights
+        capture = None if sights is None or not group.moments else sights.capture_of(group.moments[0].record)
+        if sights is None or capture is None or group.last is None:
+            return None
+        times = dict(zip(short_points(capture), sights.times.get(capture, ()), strict=False))
+        known = [times.get(name) for name in loss.missing]
+        until = min(one[1] if one is not None else 0 for one in known)
+        return until if until >= group.last + _MARGIN else None
 
     def _add(self, key: _Key, moment: Moment) -> LostPackets | None:
         group = self._groups.get(key)
@@ -159,6 +178,11 @@ class PathLosses:
                 group.names.append(quoted(life.label).strip() or short(life.message_id))
             if life.queue and len(group.queues) < _NAMED:
                 group.queues[short_queue(life.queue)] = None
+
+    def before(self, moment: Moment, src: str, dst: str) -> Loss | None:
+        """The loss of messages that a host had sent to another before a moment; None for none."""
+        last, loss = self._lost_ways.get((src, dst), (0, None))
+        return loss if moment.time is not None and last <= moment.time else None
 
     def messages(self, words: Phrases, builder: AnswerBuilder) -> None:
         """Question 5: the messages that were lost."""
@@ -221,6 +245,10 @@ def _text(key: _Key, group: LostPackets, words: Phrases) -> str:
             f" After the first of them {count(group.others, 'other packet')} that way {was} not seen there "
         )
         text += "either."
+    if group.until is not None:
+        many = len(key.loss.missing) > 1
+        text += f" The recording{'s' * many} {listed(list(key.loss.missing))} ran on until "
+        text += f"{words.clock(group.until // SECOND)}."
     return f"{text} {_MEANS[key.kind].format(src=key.src, dst=key.dst, them=them)}"
 
 

@@ -196,7 +196,7 @@ class Diagnosis:
                 case 1:
                     pings(story, words, builder)
                 case 2:
-                    connections(story, self._findings, words, builder)
+                    connections(story, self._findings, losses, words, builder)
                     losses.openings(words, builder)
                     offline(facts.managed, words, builder)
                 case 3:

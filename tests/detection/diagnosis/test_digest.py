@@ -382,6 +382,26 @@ def test_a_message_that_calls_only_move_has_a_cause_without_a_host() -> None:
     assert line.who == ()
 
 
+@pytest.mark.parametrize(
+    ("opened", "said"),
+    [
+        pytest.param(True, "1 session", id="beside a session"),
+        pytest.param(False, "2 connections", id="alone"),
+    ],
+)
+def test_a_connection_that_tcp_never_accepted_is_no_session(opened: bool, said: str) -> None:
+    tape, diagnosis = Tape(), Diagnosis()
+    if opened:
+        tape.open()
+    for on in (1, 2):
+        tape.tcp("syn", on=on)
+    tape.tcp("rst", 1, on=2)
+    for record in tape.records:
+        diagnosis.feed(record)
+    story = tape.story()
+    assert diagnosis.digest(diagnosis.answers(story), story).looked_at == said
+
+
 def test_a_capture_without_msmq_has_nothing_to_judge() -> None:
     found, _ = digest(FIXTURES / "captures" / "path_no_msmq.pcap")
     assert found.nothing == "Nothing of MSMQ."

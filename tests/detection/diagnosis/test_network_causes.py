@@ -308,6 +308,30 @@ def test_the_cause_is_told_where_it_is_and_nowhere_else(scene: Scene) -> None:
     assert [one for one in scene.unsaid if one in text] == []
 
 
+@pytest.mark.parametrize(
+    ("wait", "said"),
+    [
+        pytest.param(2, "was accepted: only the one before it was dead.", id="soon"),
+        pytest.param(300, "was accepted.", id="later, when the host may have been started again"),
+    ],
+)
+def test_the_next_connection_that_opens_is_told_behind_a_dead_one(wait: float, said: str) -> None:
+    tape = Tape()
+    tape.open()
+    tape.message(1)
+    tape.ack(1)
+    tape.wait(310)
+    tape.message(2)
+    tape.wait(21)
+    tape.tcp("rst")
+    tape.wait(wait)
+    tape.open(on=1)
+    _, answers = diagnosed(_end(tape), evidence(lost(idle=310)))
+    (found,) = [one for one in answers[2].sentences if "dropped while it was idle" in one]
+    assert "The next connection between them, begun in frame " in found
+    assert found.endswith(said)
+
+
 def test_a_short_window_does_not_explain_a_long_wait() -> None:
     digest, _ = diagnosed(_slow(), evidence(server=full(2)))
     assert [(one.layer, one.rule) for one in digest.causes] == [("host", "NET-WINDOW"), ("host", "SES-SLOW")]

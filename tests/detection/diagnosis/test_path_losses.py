@@ -60,6 +60,7 @@ def test_messages_that_never_came_are_lost_on_their_way() -> None:
     assert found.sentences(5) == (
         f"{LOST}3 messages from {CLIENT} to {SERVER}, between 2026-11-20 09:14:10Z and 09:14:16Z: "
         '"Order 2", "Order 3" and "Order 4" to msg01 orders (frames 10, 11 and 12 of sender). '
+        "The recording receiver.pcap ran on until 2026-11-20 09:19:16Z. "
         f"{CLIENT} sent them, and something on the way to {SERVER} dropped them.",
     )
     (line,) = found.digest.lines
