@@ -81,6 +81,10 @@ class JoinedCapture(str):
         """What each vantage point saw of the bytes in some frames; nothing where there are no points."""
         return ()
 
+    def lost_frames(self, point: int) -> int:
+        """How many frames with data came to the place of a point, and are not in its recording."""
+        return 0
+
     @property
     def clock_offsets(self) -> tuple[int, ...]:
         """What to add to the times of each vantage point to have those that are told (ns)."""

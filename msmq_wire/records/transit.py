@@ -31,7 +31,9 @@ class Transit(msgspec.Struct):
 
     ``missed`` counts packets that only the first point saw, and that only the second one saw, although their
     bytes came to the other one when they were sent again; ``first_missed`` and ``last_missed`` are the times
-    of the first and the last of each (ns since 1970).
+    of the first and the last of each (ns since 1970), ``longest_held`` is how long after the first sending
+    all their bytes came, at most (ns; 0 where that is not known). ``repeated`` counts segments that were sent
+    again although both points had seen their bytes before.
     """
 
     uncertainty: int | None = None
@@ -46,6 +48,8 @@ class Transit(msgspec.Struct):
     missed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     first_missed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     last_missed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
+    longest_held: list[int] = msgspec.field(default_factory=lambda: [0, 0])
+    repeated: int = 0
 
     def add(self, time: int, hops: int = 0, weight: int = 1) -> None:
         """Take a packet that took ``time`` ns, and whose TTL is smaller by ``hops`` at the second point.
@@ -64,8 +68,12 @@ class Transit(msgspec.Struct):
         self.fell += hops > 0
         self.rose += hops < 0
 
-    def miss(self, point: int, time: int) -> None:
-        """Take a packet that only the first or only the second point saw (0 or 1), at a time."""
+    def miss(self, point: int, time: int, held: int = 0) -> None:
+        """Take a packet that only the first or only the second point saw (0 or 1), at a time.
+
+        Its bytes came to the other one ``held`` ns after that.
+        """
+        self.longest_held[point] = max(self.longest_held[point], held)
         self.first_missed[point] = min(self.first_missed[point] or time, time)
         self.last_missed[point] = max(self.last_missed[point], time)
         self.missed[point] += 1
@@ -123,11 +131,20 @@ class Transits:
         if known is not None:
             known.add(sign * time, sign * hops, weight)
 
-    def lose(self, ends: tuple[str, str], points: tuple[int, int], time: int) -> None:
-        """Take a packet that the first point saw at a time, and the second one when it was sent again."""
+    def lose(self, ends: tuple[str, str], points: tuple[int, int], time: int, held: int = 0) -> None:
+        """Take a packet that the first point saw at a time, and the second one when it was sent again.
+
+        That was ``held`` ns later, 0 where it is not known.
+        """
         known = self._of(ends, points)
         if known is not None:
-            known.miss(int(points[0] > points[1]), time)
+            known.miss(int(points[0] > points[1]), time, held)
+
+    def repeat(self, ends: tuple[str, str], points: tuple[int, int]) -> None:
+        """Take a segment that was sent again although both points had seen its bytes before."""
+        known = self._of(ends, points)
+        if known is not None:
+            known.repeated += 1
 
     def _of(self, ends: tuple[str, str], points: tuple[int, int]) -> Transit | None:
         """What is known of a direction between two hosts; None where too much is known."""

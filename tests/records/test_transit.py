@@ -82,6 +82,16 @@ def test_only_so_many_pairs_of_hosts_are_kept() -> None:
     assert len(transits.all()) == 4096
 
 
+def test_how_long_packets_were_held_up_and_what_was_repeated_is_known_by_point() -> None:
+    transits = Transits((0, 0))
+    for held in (30, 0, 20):
+        transits.lose((A, B), (1, 0), 1, held)
+    for points in ((0, 1), (1, 0)):
+        transits.repeat((A, B), points)
+    ((_, _, transit),) = transits.all()
+    assert (transit.longest_held, transit.repeated) == ([0, 30], 2)
+
+
 def test_packets_that_came_only_when_they_were_sent_again_are_counted_by_point() -> None:
     transits = Transits((0, 0))
     for time in (30, 10, 20):

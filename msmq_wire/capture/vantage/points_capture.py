@@ -193,6 +193,11 @@ class PointsCapture(JoinedCapture):
         numbers = tuple(frames)
         return tuple(self._sight(place, numbers) for place in range(len(self.shared.points)))
 
+    def lost_frames(self, point: int) -> int:
+        """See `JoinedCapture.lost_frames`."""
+        unseen = self._frames.unseen.items()
+        return sum(at == point and bytes_.reason() == "lost" for (_, at), bytes_ in unseen)
+
     def _sight(self, point: int, frames: Sequence[int]) -> Sight:
         unseen = [self._unseen(point, frame) for frame in frames]
         reasons = [one.reason() for one in unseen]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TypeAlias
 from zlib import crc32
 
@@ -18,6 +19,7 @@ Identity: TypeAlias = tuple[object, ...]
 _NO_FRAME = Frame(0, None, 0, b"", 0, 0)
 _BUCKET_BITS = 16
 _MOST_COMPARED = 1 << 7
+_MOST_CAME = 64
 _TWICE = 2_000_000
 """Nanoseconds within which equal segments are taken to be recorded twice, not sent again."""
 _LARGEST = 1 << 17
@@ -221,16 +223,32 @@ class SentDirection(SeenDirection):
     """A direction with its segments that some point has no copy of yet, in ``sent``.
 
     ``crossed`` counts those that had a copy at each point, ``hosts`` are the texts of its addresses, once
-    they are known.
+    they are known. ``came`` are the last segments that a point saw first when they were sent again: the
+    point, the time there, and their offsets.
     """
 
-    __slots__ = ("crossed", "hosts", "sent")
+    __slots__ = ("came", "crossed", "hosts", "sent")
 
     def __init__(self, seq: int, pair: Spans, points: int) -> None:
         super().__init__(seq, pair, points)
         self.sent = CopyIndex(points)
         self.crossed = [0] * points
+        self.came: deque[tuple[int, int, int, int]] | None = None
         self.hosts: tuple[str, str] = ("", "")
+
+    def note_came(self, sent: Transmission) -> None:
+        """Take a segment that a point saw first when it was sent again."""
+        if self.came is None:
+            self.came = deque(maxlen=_MOST_CAME)
+        self.came.append((sent.point, sent.time, sent.start, sent.end))
+
+    def held_until(self, point: int, start: int, end: int) -> int:
+        """When the last bytes of a segment came to a point that saw them when they were sent again.
+
+        0 where that is not known.
+        """
+        came = self.came or ()
+        return max((at for of, at, one, two in came if of == point and one < end and start < two), default=0)
 
     def hosts_of(self, ends: Endpoints) -> tuple[str, str]:
         """The texts of both hosts."""

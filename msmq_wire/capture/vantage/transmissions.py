@@ -34,6 +34,8 @@ _ETHERNET, _IPV4 = 1, b"\x08\0"
 _CONTROL = FIN | SYN | RST
 _ALL_CROSSINGS, _SOME_CROSSINGS = 64, 16
 """Of a direction so many times between two points are taken, and then one of so many."""
+_LEAST_REPEATED = 2
+"""A segment of fewer bytes may ask whether the other side is there, which is not sent again."""
 _MOST_DIRECTIONS = 1 << 14
 _MOST_PAIRS = 1 << 15
 _MOST_UNSEEN = 1 << 17
@@ -195,6 +197,7 @@ class Transmissions:
             return sent
         self.copies += 1
         self._note_transit(same, sent)
+        self._note_again(same, sent, exact=True)
         if point < same.point and not same.given:
             sent.seen |= same.seen
             _fill(sent, same)
@@ -237,9 +240,23 @@ class Transmissions:
             return
         if sent.free_of(point) and not self._times[point].lossy:
             hosts = direction.hosts_of(sent.ends)
+            held = direction.held_until(point, sent.start, sent.end)
             for other in range(self._points):
                 if sent.seen >> other & 1:
-                    self._capture.transits.lose(hosts, (other, point), sent.time)
+                    self._capture.transits.lose(hosts, (other, point), sent.time, max(held - sent.time, 0))
+
+    def _note_again(self, one: Transmission, two: Transmission, *, exact: bool) -> None:
+        """Take what two points saw of a segment of which one had seen the bytes before."""
+        direction = one.direction
+        if direction is None or not (one.again or two.again) or one.start == one.end:
+            return
+        if one.again and two.again:
+            twice = any(direction.paths.has_copies(sent.point) for sent in (one, two))
+            is_data = exact and one.end - one.start >= _LEAST_REPEATED
+            if is_data and one.ends is not None and not twice:
+                self._capture.transits.repeat(direction.hosts_of(one.ends), (one.point, two.point))
+            return
+        direction.note_came(two if one.again else one)
 
     def _by_bytes(self, sent: Transmission, index: CopyIndex) -> Transmission | None:
         """The same for a segment that others may have in other parts."""
@@ -248,6 +265,7 @@ class Transmissions:
             for start, end in shared:
                 if not sent.equals(other, start, end):
                     continue
+                self._note_again(other, sent, exact=False)
                 sent.take_from(other.point, _less(sent.free_of(other.point), start, end))
                 other.take_from(sent.point, _less(other.free_of(sent.point), start, end))
                 loser = other if sent.point < other.point and not other.given else sent

@@ -7,18 +7,21 @@ from typing import Any
 
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, span
+from msmq_wire.detection.diagnosis.silent_sides import silent_clauses
 from msmq_wire.records.coverage import NEVER, Coverage
-from msmq_wire.records.visibility import Visibility
-from msmq_wire.sessions import Moment
+from msmq_wire.sessions import Moment, Story
 from msmq_wire.sessions.followed_message import moment_of
 
 _MOST_FACTS = 64
 
 
-def captured(visibility: Visibility, words: Phrases, builder: AnswerBuilder) -> None:
+def captured(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     """Add statements about missing parts of the capture and of its connections."""
+    visibility = story.visibility
     for text, shown in visibility.said(lambda record: words.frame(moment_of(record))):
         builder.say(f"{text[:1].upper()}{text[1:]}.", None if shown is None else moment_of(shown))
+    for text, last in silent_clauses(story, words):
+        builder.say(f"{text[:1].upper()}{text[1:]}.", last)
     lacking = visibility.lacking_connections()
     for one in lacking[:MOST]:
         reported, at = _lacks(one, words)

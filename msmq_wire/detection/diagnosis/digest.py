@@ -19,12 +19,12 @@ from msmq_wire.detection.diagnosis.facts import Facts
 from msmq_wire.detection.diagnosis.failed_connections import never_accepted
 from msmq_wire.detection.diagnosis.naming import named
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, listed
+from msmq_wire.detection.diagnosis.silent_sides import silent_clauses
 from msmq_wire.detection.diagnosis.vantage_points import recording_gaps
 from msmq_wire.detection.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Layer, Severity
 from msmq_wire.detection.folding import MOST_KEPT, FindingGroup, Fold
 from msmq_wire.detection.registry import RULES
 from msmq_wire.records.record import Record
-from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, Story
 from msmq_wire.sessions.followed_message import moment_of
 
@@ -148,7 +148,7 @@ def digest_of(
     drafts = drafts or list(_answers_without_cause(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
     ranked = list(_merged(ranked))
-    lacking = () if story is None else (*_capture_line(story.visibility, words), *_recording_lines(story))
+    lacking = () if story is None else (*_capture_line(story, words), *_recording_lines(story))
     shown = ranked[: MOST_LINES - len(lacking)]
     if story is not None:
         _add_subjects(shown, story)
@@ -203,8 +203,9 @@ def _groups(answers: Iterable[Answer], candidates: Fold) -> list[FindingGroup]:
     return [*candidates.groups(), *named]
 
 
-def _capture_line(visibility: Visibility, words: Phrases) -> tuple[DigestLine, ...]:
+def _capture_line(story: Story, words: Phrases) -> tuple[DigestLine, ...]:
     """The line about what the capture lacks, if that affects the answers."""
+    visibility = story.visibility
 
     def place(record: Record) -> str:
         at = moment_of(record)
@@ -214,6 +215,7 @@ def _capture_line(visibility: Visibility, words: Phrases) -> tuple[DigestLine, .
     if not said:
         return ()
     moments = [moment_of(at) for _, at in said if at is not None]
+    silent = [text for text, _ in silent_clauses(story, words)]
     unknown = "What depends on their order is not certain"
     if visibility.broken:
         unknown = "What happened after that is not known"
@@ -223,7 +225,7 @@ def _capture_line(visibility: Visibility, words: Phrases) -> tuple[DigestLine, .
         unknown = "Waits and missing acknowledgments cannot be judged there"
     elif visibility.cut:
         unknown = "What was cut off is not known"
-    text = "; ".join(text for text, _ in said)
+    text = "; ".join([*(text for text, _ in said), *silent])
     first, last = _span(one.time for one in moments)
     # The number of bytes of a frame that pktmon records by default.
     whole = _PKTMON if visibility.cut and visibility.snapped <= _PKTMON_SIZE else ""

@@ -150,7 +150,7 @@ def add_network_causes(
         if number < MOST:
             after = _next_opened(faults.worst, story)
             said = f"{text[:1].upper()}{text[1:]}.{_next_text(faults.worst, after, words)}"
-            builder.say(said, *faults.moments, after and after.first, attention="info")
+            builder.say(said, *faults.moments, None if after is None else after.first, attention="info")
     if len(merged) > MOST:
         builder.say(f"And {count(len(merged) - MOST, 'more fault')} of the network between other hosts.")
 

@@ -245,7 +245,7 @@ class Diagnosis:
                 case 18:
                     inventory(facts.inventory, sums.resends, facts.brought, words, builder)
                 case 19:
-                    captured(story.visibility, words, builder)
+                    captured(story, words, builder)
                     recordings(story, words, builder)
                     logs(story, words, builder)
             builder.add_caveats(*self._missing(number, story, words))

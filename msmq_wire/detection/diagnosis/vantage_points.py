@@ -6,6 +6,7 @@ compared. What one recording lacks, another one may have.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.detection.diagnosis.path_losses import NET_PATH, between
-from msmq_wire.detection.diagnosis.phrases import Phrases, count, listed, span
+from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, span
 from msmq_wire.detection.diagnosis.whereabouts import Loss, short_points
 from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.seen_at import point_names
@@ -29,7 +30,6 @@ _LEAST_DROPPED = 2
 _DOUBTED = 4
 """Packets that were sent again are lost on the way only if they are more than so many times those that the
 recording is known to have lost: what it lost otherwise looks the same."""
-_AGAIN = "They came when TCP sent them again: nothing is lost by that but time."
 
 
 def recordings(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
@@ -41,10 +41,30 @@ def recordings(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
         builder.say(f"{listed(short_points(capture))} recorded the same traffic: it is read as one.")
         for text in (*_nearer(capture), *_clocks(capture), *_translations(capture)):
             builder.say(text)
+    for text in _alone(story, sights):
+        builder.say(text)
     for text in recording_gaps(sights):
         builder.say(f"{text}.")
     for text in _limits(sights, words):
         builder.say(text)
+
+
+def _alone(story: Story, sights: PointSights) -> Iterator[str]:
+    """The captures that no other one is a place of, in sentences; by their hosts."""
+    joint = set(map(str, sights.captures))
+    hosts: set[str] = set()
+    alone: dict[str, set[str]] = {}
+    for one in story.sessions:
+        ends = {host(one.client), host(one.server)}
+        if one.capture in joint:
+            hosts |= ends
+        elif one.capture in alone or len(alone) < _MOST_FACTS:
+            alone.setdefault(one.capture, set()).update(ends)
+    for name, ends in list(alone.items())[:MOST]:
+        why = " has other hosts and nothing in common with the others: it" if hosts.isdisjoint(ends) else ""
+        yield f"{os.path.basename(name)}{why} is read by itself."
+    if len(alone) > MOST:
+        yield f"The same is true of {count(len(alone) - MOST, 'more capture')}."
 
 
 def _nearer(capture: JoinedCapture) -> Iterator[str]:
@@ -90,12 +110,29 @@ def recording_gaps(sights: PointSights | None) -> list[str]:
     lost: Counter[str] = Counter()
     for (capture, at), number in _lost_by_recordings(sights).items():
         lost[short_points(capture)[at]] += number
+    shares = _lost_shares(sights)
     least = "at least " if sights.more else ""
     return [
-        f"The recording {name} lost frames: {least}{count(number, 'packet')} that came there {_is(number)} "
-        "not in it"
+        f"The recording {name} lost frames{shares.get(name, '')}: {least}{count(number, 'packet')} that came "
+        f"there {_is(number)} not in it"
         for name, number in lost.items()
     ]
+
+
+def _lost_shares(sights: PointSights) -> dict[str, str]:
+    """How many of the frames with data that came to a point are not in its recording, where that is known."""
+    shares: dict[str, str] = {}
+    for capture in sights.captures:
+        for point, name in enumerate(short_points(capture)):
+            lost = capture.lost_frames(point)
+            ways: Counter[tuple[str, str]] = Counter()
+            for ends, points, transit in capture.transits.all():
+                if point in points:
+                    ways[ends] = max(ways[ends], transit.total)
+            if lost and ways.total():
+                percent = round(100 * lost / (lost + ways.total()))
+                shares[name] = f", {f'about {percent}' if percent else 'less than 1'} % of those with data"
+    return shares
 
 
 def _lost_by_recordings(sights: PointSights) -> Counter[tuple[JoinedCapture, int]]:
@@ -140,13 +177,16 @@ def dropped_packets(story: Story, words: Phrases, builder: AnswerBuilder) -> Non
                 # What only a point further on its way saw is missing in the recording of the other one.
                 if transit.missed[place] and capture.transits.next_to(src, dst, seen, missing):
                     times = transit.first_missed[place], transit.last_missed[place]
+                    held = transit.longest_held[place]
                     number = transit.missed[place]
                     total = max(one.total for ends, _, one in capture.transits.all() if ends == (src, dst))
                     loss = Loss((names[seen],), (names[missing],), True, len(names) == 2)
-                    dropped.append(_Dropped(src, dst, loss, number, total, times))
+                    dropped.append(_Dropped(src, dst, loss, number, total, times, held))
+        for text in _repeated(capture):
+            builder.say(text, attention="info")
     dropped.sort(key=lambda one: -one.number)
     for one in dropped[:MOST]:
-        builder.say(f"{one.text}, {between(*one.times, words)}. {_AGAIN}", attention="info")
+        builder.say(f"{one.text}, {between(*one.times, words)}. {one.came}", attention="info")
         if one.number >= _LEAST_DROPPED and one.number * _RARE >= one.total:
             builder.add_cause(_dropped_cause(one))
     if len(dropped) > MOST:
@@ -161,9 +201,23 @@ def dropped_packets(story: Story, words: Phrases, builder: AnswerBuilder) -> Non
                 "packets": one.number,
                 "first_time": one.times[0],
                 "last_time": one.times[1],
+                "longest_held": one.held or None,
             }
             for one in dropped[:_MOST_FACTS]
         ]
+
+
+def _repeated(capture: JoinedCapture) -> Iterator[str]:
+    """Segments that were sent again although they had come to the last point on their way."""
+    names, transits = short_points(capture), capture.transits
+    found = [(transit.repeated, ends, points) for ends, points, transit in transits.all() if transit.repeated]
+    for number, (src, dst), points in sorted(found, reverse=True)[:MOST]:
+        path = transits.path(src, dst)
+        if path and {path[0], path[-1]} == {*points}:
+            yield (
+                f"{src} sent {count(number, 'segment')} to {dst} again whose bytes had arrived at the "
+                f"place of {names[path[-1]]} before: acknowledgments were lost or late, and no data."
+            )
 
 
 class _Dropped(NamedTuple):
@@ -175,6 +229,13 @@ class _Dropped(NamedTuple):
     number: int
     total: int
     times: tuple[int, int]
+    held: int
+
+    @property
+    def came(self) -> str:
+        """That they came, and how much later."""
+        late = f", held up by {span(self.held)}{' at most' * (self.number > 1)}" if self.held else ""
+        return f"They came when TCP sent them again{late}: nothing is lost by that but time."
 
     @property
     def text(self) -> str:

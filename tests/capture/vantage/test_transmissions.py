@@ -29,6 +29,17 @@ def test_a_segment_that_came_when_it_was_sent_again_is_lost_between_the_points()
     assert known.first_missed[0] == stream()[2].time
     # What was sent again is the copy of what came, and took as long as all others.
     assert (known.count, known.smallest, known.largest) == (6, 2 * _MS, 2 * _MS)
+    # Sent first at 200 ms, and again at 250 ms.
+    assert known.longest_held == [52 * _MS, 0]
+
+
+def test_what_is_sent_again_in_other_segments_came_with_the_last_of_them() -> None:
+    first, *rest = [segment(100 * number, 10 + 4 * number, b"abcd") for number in range(3)]
+    lost = segment(120, 14, b"abcd")
+    again = [segment(400, 14, b"ab"), segment(450, 16, b"cd")]
+    sender = [first, lost, rest[1], *again]
+    known = transit(Merged(sender, moved([first, rest[1], *again], 2 * _MS)))
+    assert (known.missed, known.longest_held) == ([1, 0], [332 * _MS, 0])
 
 
 def test_a_segment_that_a_point_recorded_twice_is_not_lost() -> None:
@@ -41,7 +52,15 @@ def test_a_segment_that_came_twice_and_once_is_not_lost_before_its_sender() -> N
     """An acknowledgment was lost: the second sending came, too, where the first had come."""
     again = segment(250, 12, b"x")
     both = sorted([*stream(), again], key=lambda frame: frame.time or 0)
-    assert transit(Merged(both, moved(both, 2 * _MS))).missed == [0, 0]
+    known = transit(Merged(both, moved(both, 2 * _MS)))
+    # One byte may be a question whether the other side is there.
+    assert (known.missed, known.repeated) == ([0, 0], 0)
+
+
+def test_segments_that_came_twice_are_counted() -> None:
+    frames = [segment(100 * number, 10 + 4 * number, b"abcd") for number in range(3)]
+    both = [*frames, segment(400, 18, b"abcd"), segment(700, 18, b"abcd")]
+    assert transit(Merged(both, moved(both, 2 * _MS))).repeated == 2
 
 
 def test_large_segments_that_a_card_cuts_are_not_lost() -> None:

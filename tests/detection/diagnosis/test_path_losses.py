@@ -96,7 +96,11 @@ def test_what_a_recording_may_have_missed_is_not_lost_on_its_way(reason: Unseen)
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
-        ("lost", "The recording receiver.pcap lost frames: 3 packets that came there are not in it."),
+        (
+            "lost",
+            "The recording receiver.pcap lost frames, about 33 % of those with data: 3 packets that came "
+            "there are not in it.",
+        ),
         (
             "outside",
             "receiver.pcap has packets between 2026-11-20 09:14:07Z and 09:19:16Z only: 3 packets were sent "

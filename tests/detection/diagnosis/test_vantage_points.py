@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from msmq_wire.capture.vantage.points import AddressTranslation, SharedTraffic, VantagePoint
 from msmq_wire.capture.vantage.points_capture import PointsCapture
@@ -38,6 +39,57 @@ def test_packets_that_tcp_sent_again_are_lost_between_the_points() -> None:
     (line,) = found.digest.lines
     assert (line.severity, line.layer, line.rule) == ("low", "network", "NET-PATH")
     assert found.answers[3].facts["lost_and_sent_again"][0]["packets"] == 7
+
+
+def test_how_long_packets_were_held_up_is_told() -> None:
+    tape = opened()
+    for number in range(3):
+        tape.capture.transits.lose((CLIENT, SERVER), (0, 1), START, 100 * MS * (1 + number))
+    found = told(tape)
+    assert "They came when TCP sent them again, held up by 0.30 s at most: nothing is lost" in found.text(4)
+    assert found.answers[3].facts["lost_and_sent_again"][0]["longest_held"] == 300 * MS
+
+
+def test_bytes_that_had_arrived_before_are_told_of_the_last_point_on_the_way() -> None:
+    tape = opened()
+    tape.capture.transits.repeat((CLIENT, SERVER), (0, 1))
+    assert (
+        f"{CLIENT} sent 1 segment to {SERVER} again whose bytes had arrived at the place of receiver.pcap "
+        "before: acknowledgments were lost or late, and no data."
+    ) in told(tape).sentences(4)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        pytest.param(
+            "198.51.100.7",
+            "third.pcap has other hosts and nothing in common with the others: it is read by itself.",
+            id="other hosts",
+        ),
+        pytest.param(CLIENT, "third.pcap is read by itself.", id="the same host"),
+    ],
+)
+def test_a_capture_that_no_other_one_joins_is_read_by_itself(other: str, said: str) -> None:
+    tape = opened()
+    for event, side in (("syn", 0), ("syn_ack", 1)):
+        ends = (f"{other}:1025", "198.51.100.8:1801")
+        record = tape.tcp(event, side, 9, src=ends[side], dst=ends[1 - side])
+        tape.records[-1] = replace(record, capture="x/third.pcap")
+    assert said in told(tape).sentences(19)
+
+
+def test_the_share_of_frames_that_a_recording_lost_is_told() -> None:
+    tape = opened()
+    tape.capture.transits.add((CLIENT, SERVER), (0, 1), 2 * MS, weight=93)
+    with tape.only(0, "lost"):
+        for number in range(2, 6):
+            tape.message(number)
+    # Of 100 frames that both saw and 4 more, 4.
+    assert (
+        "The recording receiver.pcap lost frames, about 4 % of those with data: 4 packets that came there "
+        "are not in it."
+    ) in told(tape).sentences(19)
 
 
 @pytest.mark.parametrize(("resent", "told_so"), [(4, False), (5, True)])
