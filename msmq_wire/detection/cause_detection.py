@@ -41,7 +41,7 @@ def detect_cause(cause: DiagnosedCause, context: Context | None = None) -> Itera
     src, dst = ((f"[{one}]" if ":" in one else one) or None for one in (*cause.who, "", "")[:2])
     evidence = tuple(
         Evidence(
-            record=None if cause.segments else one.record,
+            record=one.record,
             frames=() if one.frame is None else (one.frame,),
             time=one.time,
             src=src,
@@ -56,4 +56,5 @@ def detect_cause(cause: DiagnosedCause, context: Context | None = None) -> Itera
         confidence=cause.confidence,
         layer=cause.layer,
         answered=cause.rules,
+        segments=cause.segments,
     )

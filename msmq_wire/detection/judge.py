@@ -395,6 +395,9 @@ class Judge:
         self._explainers.add(rule, one)
         if self._cause_collector is not None:
             self._cause_collector.add(rule, one)
+        evidence = self._sources.named(one.evidence)
+        if one.segments:
+            evidence = tuple(msgspec.structs.replace(place, record=None) for place in evidence)
         found.append(
             Finding(
                 id=rule.id,
@@ -403,7 +406,7 @@ class Judge:
                 confidence=one.confidence or rule.confidence,
                 layer=one.layer or rule.layer,
                 message=one.message,
-                evidence=self._sources.named(one.evidence),
+                evidence=evidence,
                 caveats=one.caveats,
                 cves=rule.cves if one.cves is None else one.cves,
                 spec=", ".join(map(str, one.spec or rule.spec)),

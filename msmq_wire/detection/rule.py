@@ -63,7 +63,8 @@ class Detection(msgspec.Struct, frozen=True, kw_only=True):
 
     ``explained_by`` is the id of the rule that reports the cause, ``cause`` the evidence of that rule;
     ``first`` is true if this detection says more than the cause. For a cause of a diagnosis, ``answered`` are
-    the rules that report the same about the same hosts.
+    the rules that report the same about the same hosts. ``segments`` says that the frames of its evidence
+    carry segments, and not its records, which only say which capture it is.
     """
 
     message: str
@@ -82,6 +83,7 @@ class Detection(msgspec.Struct, frozen=True, kw_only=True):
     cause: Evidence | None = None
     first: bool = False
     answered: tuple[str, ...] = ()
+    segments: bool = False
 
 
 ByClock = Callable[[Detection, TimeComparison, HostClock, Sequence[HostClock]], Detection | None]

@@ -14,6 +14,7 @@ import msgspec
 _MOST = 4096
 """Pairs of hosts and of points that are kept."""
 _SAMPLE = 2048
+_MOST_FRAMES = 16
 _NOISE = 20_000
 """Nanoseconds by which times of one place may differ."""
 
@@ -32,7 +33,9 @@ class Transit(msgspec.Struct):
     ``missed`` counts packets that only the first point saw, and that only the second one saw, although their
     bytes came to the other one when they were sent again; ``first_missed`` and ``last_missed`` are the times
     of the first and the last of each (ns since 1970), ``longest_held`` is how long after the first sending
-    all their bytes came, at most (ns; 0 where that is not known). ``repeated`` counts segments that were sent
+    all their bytes came, at most (ns; 0 where that is not known), ``missed_frames`` are the first frames,
+    each with its time.
+    ``repeated`` counts segments that were sent
     again although both points had seen their bytes before.
     """
 
@@ -49,6 +52,7 @@ class Transit(msgspec.Struct):
     first_missed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     last_missed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     longest_held: list[int] = msgspec.field(default_factory=lambda: [0, 0])
+    missed_frames: list[list[tuple[int, int]]] = msgspec.field(default_factory=lambda: [[], []])
     repeated: int = 0
 
     def add(self, time: int, hops: int = 0, weight: int = 1) -> None:
@@ -68,11 +72,13 @@ class Transit(msgspec.Struct):
         self.fell += hops > 0
         self.rose += hops < 0
 
-    def miss(self, point: int, time: int, held: int = 0) -> None:
-        """Take a packet that only the first or only the second point saw (0 or 1), at a time.
+    def miss(self, point: int, time: int, held: int = 0, frame: int = 0) -> None:
+        """Take a packet, in a ``frame``, that only the first or the second point saw (0 or 1), at a time.
 
         Its bytes came to the other one ``held`` ns after that.
         """
+        if frame and len(self.missed_frames[point]) < _MOST_FRAMES:
+            self.missed_frames[point].append((frame, time))
         self.longest_held[point] = max(self.longest_held[point], held)
         self.first_missed[point] = min(self.first_missed[point] or time, time)
         self.last_missed[point] = max(self.last_missed[point], time)
@@ -131,14 +137,16 @@ class Transits:
         if known is not None:
             known.add(sign * time, sign * hops, weight)
 
-    def lose(self, ends: tuple[str, str], points: tuple[int, int], time: int, held: int = 0) -> None:
+    def lose(
+        self, ends: tuple[str, str], points: tuple[int, int], time: int, held: int = 0, frame: int = 0
+    ) -> None:
         """Take a packet that the first point saw at a time, and the second one when it was sent again.
 
-        That was ``held`` ns later, 0 where it is not known.
+        That was ``held`` ns later, 0 where it is not known; ``frame`` is what the first point saw.
         """
         known = self._of(ends, points)
         if known is not None:
-            known.miss(int(points[0] > points[1]), time, held)
+            known.miss(int(points[0] > points[1]), time, held, frame)
 
     def repeat(self, ends: tuple[str, str], points: tuple[int, int]) -> None:
         """Take a segment that was sent again although both points had seen its bytes before."""

@@ -75,6 +75,10 @@ class PointSights:
         place = bisect_right(self._begun, record, key=itemgetter(0))
         return self._begun[place - 1][1] if place else None
 
+    def first_record(self, capture: JoinedCapture) -> int:
+        """The record from which on it is about a capture; 0 for one that is not known."""
+        return next((record for record, of in self._begun if of is capture), 0)
+
     def feed(self, record: Record) -> None:
         """Take the next record."""
         capture, frames = record.capture, record.frames

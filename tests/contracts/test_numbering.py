@@ -76,9 +76,7 @@ def test_what_a_command_tells_of_an_item_is_the_item_of_that_number(
             own = set(items[number]["frames"])
             # What is told of an answer has the frames of that side of the call.
             assert name not in ("id", "record") or own >= set(frames), reported
-            # A step of a connection tells of its segments, which have no number of their own.
-            steps = items[number]["type"] == "tcp_stream"
-            assert name != "records" or not frames or steps or own & set(frames), reported
+            assert name != "records" or not frames or own & set(frames), reported
             named.setdefault(number, command)
     frames_of = dict(enumerate(_frames(path), 1))
     page = tmp_path / "page.html"

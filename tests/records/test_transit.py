@@ -92,6 +92,14 @@ def test_how_long_packets_were_held_up_and_what_was_repeated_is_known_by_point()
     assert (transit.longest_held, transit.repeated) == ([0, 30], 2)
 
 
+def test_the_first_frames_that_were_missed_are_kept() -> None:
+    transits = Transits((0, 0))
+    for number in range(1, 100):
+        transits.lose((A, B), (0, 1), 10 * number, 0, number)
+    ((_, _, transit),) = transits.all()
+    assert transit.missed_frames == [[(number, 10 * number) for number in range(1, 17)], []]
+
+
 def test_packets_that_came_only_when_they_were_sent_again_are_counted_by_point() -> None:
     transits = Transits((0, 0))
     for time in (30, 10, 20):

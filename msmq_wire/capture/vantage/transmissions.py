@@ -231,10 +231,10 @@ class Transmissions:
         hosts, points = direction.hosts_of(one.ends), (one.point, two.point)
         self._capture.transits.add(hosts, points, two.time - one.time, hops, weight)
 
-    def _note_loss(self, sent: Transmission, direction: SentDirection, point: int) -> None:
+    def _note_loss(self, sent: Transmission, direction: SentDirection, point: int, frame: int) -> None:
         """Take a segment that never came to a point, which saw its bytes when they were sent again.
 
-        What its own point saw before may be a copy that it recorded twice.
+        It was given as ``frame``. What its own point saw before may be a copy that it recorded twice.
         """
         if sent.ends is None or sent.again or direction.paths.has_copies(sent.point):
             return
@@ -243,7 +243,9 @@ class Transmissions:
             held = direction.held_until(point, sent.start, sent.end)
             for other in range(self._points):
                 if sent.seen >> other & 1:
-                    self._capture.transits.lose(hosts, (other, point), sent.time, max(held - sent.time, 0))
+                    self._capture.transits.lose(
+                        hosts, (other, point), sent.time, max(held - sent.time, 0), frame
+                    )
 
     def _note_again(self, one: Transmission, two: Transmission, *, exact: bool) -> None:
         """Take what two points saw of a segment of which one had seen the bytes before."""
@@ -288,13 +290,13 @@ class Transmissions:
         """Write what no other transmission gives of a frame, and tell the capture who saw it."""
         direction, frame = sent.direction, sent.frame
         for data, length, link_type, interface, start, end in self._frames_of(sent):
-            seen, outside, missed = sent.seen, 0, 0
+            seen, outside, missed, later = sent.seen, 0, 0, []
             for point, times in enumerate(self._times):
                 if seen >> point & 1:
                     continue
                 if direction is not None and start < end and not direction.seen[point].missing(start, end):
                     seen |= 1 << point
-                    self._note_loss(sent, direction, point)
+                    later.append(point)
                 elif times.outside(sent.time):
                     outside |= 1 << point
                 else:
@@ -302,6 +304,8 @@ class Transmissions:
             self._writer.write(data, length, sent.time, link_type, interface)
             number = self._capture.add(sent.place, frame.number, seen & _BITS, outside=outside & _BITS)
             sent.number = number
+            for point in later if direction is not None else ():
+                self._note_loss(sent, direction, point, number)
             if missed:
                 self._miss(sent, number, missed, start, end)
 

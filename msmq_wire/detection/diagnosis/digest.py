@@ -66,6 +66,8 @@ class _Draft(msgspec.Struct):
     many: bool = False
     """Whether there may be more hosts than those in ``who``."""
     times: int = 0
+    segments: set[Moment] = set()
+    """Those of ``moments`` whose frames carry segments, and not the records that tell of them."""
     seen: tuple[int, ...] = ()
     """The records of the cause itself, not of the findings that it explains."""
     about: str = ""
@@ -280,6 +282,7 @@ def _merged(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
         first.times += draft.times
         first.count += draft.count
         first.moments += draft.moments[: max(_MOST_FRAMES - len(first.moments), 0)]
+        first.segments |= draft.segments
         first.frames |= draft.frames
         first.also |= draft.also
         first.seen += draft.seen
@@ -293,6 +296,7 @@ def _of_group(lead: FindingGroup) -> _Draft:
         if group.answer is not None:
             draft.also[group.answer.brief or _explained_phrase(group)] = None
             draft.moments += group.answer.moments
+            draft.segments.update(group.answer.moments if group.answer.segments else ())
             draft.standing = False
             continue
         draft.frames |= dict.fromkeys(group.frames if group.captures == lead.captures else ())
@@ -318,7 +322,8 @@ def _of_answer(lead: FindingGroup, cause: Cause) -> _Draft:
         who=cause.who,
         action=cause.action,
         moments=[*cause.moments] or _moments(lead),
-        seen=tuple(one.record for one in cause.moments),
+        segments=set(cause.moments) if cause.segments else set(),
+        seen=() if cause.segments else tuple(one.record for one in cause.moments),
         count=lead.occurrences,
         at=cause.first,
         rule=lead.lead.id,
@@ -434,7 +439,7 @@ def _line(draft: _Draft, words: Phrases) -> DigestLine:
         text=draft.said,
         who=draft.who[:MOST_KEPT],
         frames=tuple(sorted({*frames, *draft.frames}))[:_MOST_FRAMES],
-        records=tuple(sorted({one.record for one in moments})),
+        records=tuple(sorted({one.record for one in moments if one not in draft.segments})),
         where=f"{words.frames(moments)}{words.period(moments)}" if frames else "",
         action=_addressed(draft),
         rule=draft.rule,

@@ -149,10 +149,22 @@ def add_network_causes(
         builder.add_cause(_cause(faults, text, loss))
         if number < MOST:
             after = _next_opened(faults.worst, story)
-            said = f"{text[:1].upper()}{text[1:]}.{_next_text(faults.worst, after, words)}"
-            builder.say(said, *faults.moments, None if after is None else after.first, attention="info")
+            said = f"{text[:1].upper()}{text[1:]}{_shown(faults.moments, words)}."
+            said += _next_text(faults.worst, after, words)
+            opened = None if after is None else after.first
+            builder.say(said, opened, frames=_frames(faults.moments), attention="info")
     if len(merged) > MOST:
         builder.say(f"And {count(len(merged) - MOST, 'more fault')} of the network between other hosts.")
+
+
+def _frames(moments: Iterable[Moment]) -> list[int]:
+    """The frames that show a fault: no record has them, only a step of the connection tells of them."""
+    return [one.frame for one in moments if one.frame is not None]
+
+
+def _shown(moments: Sequence[Moment], words: Phrases) -> str:
+    """The same in words: `` (frames 127 and 132)``; empty where none is known."""
+    return f" ({words.frames(moments)})" if _frames(moments) else ""
 
 
 def _merged(found: Mapping[tuple[FaultKind, str, str], _Faults]) -> list[_Faults]:
@@ -184,8 +196,8 @@ def add_undelivered(
         if fault is None:
             continue
         ids = listed([f"{short(life.message_id)} ({words.frame(life.first)})" for life in lives])
-        text = f"No queue manager is to blame for {ids}: {fault_clause(fault)}."
-        builder.say(text, *(life.first for life in lives), *fault.moments)
+        text = f"No queue manager is to blame for {ids}: {fault_clause(fault)}{_shown(fault.moments, words)}."
+        builder.say(text, *(life.first for life in lives), frames=_frames(fault.moments))
 
 
 def _loss(faults: _Faults, where: Whereabouts) -> Loss | None:

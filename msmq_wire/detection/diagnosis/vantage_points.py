@@ -19,7 +19,7 @@ from msmq_wire.detection.diagnosis.whereabouts import Loss, short_points
 from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.seen_at import point_names
 from msmq_wire.records.transit import Transit, Transits
-from msmq_wire.sessions import Story
+from msmq_wire.sessions import Moment, Story
 from msmq_wire.sessions.point_sights import PointSights
 
 _MOST_FACTS = 64
@@ -178,15 +178,25 @@ def dropped_packets(story: Story, words: Phrases, builder: AnswerBuilder) -> Non
                 if transit.missed[place] and capture.transits.next_to(src, dst, seen, missing):
                     times = transit.first_missed[place], transit.last_missed[place]
                     held = transit.longest_held[place]
+                    known = sights.first_record(capture)
+                    # Frames of a third point do not show what this one saw.
+                    moments = tuple(
+                        Moment(known, one, time or None)
+                        for one, time in transit.missed_frames[place]
+                        if capture.locate(one)[0] in capture.point_files[seen]
+                    )
                     number = transit.missed[place]
                     total = max(one.total for ends, _, one in capture.transits.all() if ends == (src, dst))
                     loss = Loss((names[seen],), (names[missing],), True, len(names) == 2)
-                    dropped.append(_Dropped(src, dst, loss, number, total, times, held))
+                    dropped.append(_Dropped(src, dst, loss, number, total, times, held, moments))
         for text in _repeated(capture):
             builder.say(text, attention="info")
     dropped.sort(key=lambda one: -one.number)
     for one in dropped[:MOST]:
-        builder.say(f"{one.text}, {between(*one.times, words)}. {one.came}", attention="info")
+        where = f" ({words.frames(one.moments, one.number)})" if one.moments else ""
+        frames = [at.frame for at in one.moments if at.frame is not None]
+        text = f"{one.text}, {between(*one.times, words)}{where}. {one.came}"
+        builder.say(text, frames=frames, attention="info")
         if one.number >= _LEAST_DROPPED and one.number * _RARE >= one.total:
             builder.add_cause(_dropped_cause(one))
     if len(dropped) > MOST:
@@ -230,6 +240,7 @@ class _Dropped(NamedTuple):
     total: int
     times: tuple[int, int]
     held: int
+    moments: tuple[Moment, ...]
 
     @property
     def came(self) -> str:
@@ -250,7 +261,8 @@ def _dropped_cause(one: _Dropped) -> Cause:
         text=f"{one.text}, which TCP sent again",
         severity="low",
         confidence="certain",
-        moments=(),
+        moments=one.moments,
+        segments=True,
         who=(one.src, one.dst),
         action=f"look at what lies between {one.loss.between}: lines, switches, load",
         count=one.number,

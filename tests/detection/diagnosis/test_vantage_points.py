@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
+import msmq_wire as mw
 from msmq_wire.capture.vantage.points import AddressTranslation, SharedTraffic, VantagePoint
 from msmq_wire.capture.vantage.points_capture import PointsCapture
 from msmq_wire.detection.rules.id_many import RULE as ID_MANY
@@ -48,6 +51,22 @@ def test_how_long_packets_were_held_up_is_told() -> None:
     found = told(tape)
     assert "They came when TCP sent them again, held up by 0.30 s at most: nothing is lost" in found.text(4)
     assert found.answers[3].facts["lost_and_sent_again"][0]["longest_held"] == 300 * MS
+
+
+def test_a_finding_names_the_frames_that_were_lost_by_the_file_that_has_them() -> None:
+    folder = Path(__file__).resolve().parents[3] / "fixtures" / "places" / "loss_between"
+    files = [folder / "sender.pcap", folder / "receiver.pcap"]
+    found = [one for one in mw.findings(files) if one.id == "NET-PATH"]
+    shown = {
+        (Path(place.capture).name, place.record): sorted(at.frames[0] for at in one.evidence)
+        for one in found
+        for place in one.evidence
+    }
+    # As answers.md lists them.
+    assert shown == {
+        ("sender.pcap", None): [35, 43, 58, 115, 138, 151, 184],
+        ("receiver.pcap", None): [194, 202],
+    }
 
 
 def test_bytes_that_had_arrived_before_are_told_of_the_last_point_on_the_way() -> None:
