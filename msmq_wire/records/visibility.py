@@ -6,6 +6,7 @@ in which both sides of a connection come, so that what lies before a record is k
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
@@ -14,6 +15,7 @@ from typing import TypeAlias
 
 from msmq_wire.records.coverage import ENDS, FORGOTTEN, NEVER, Coverage, Need, Position
 from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.joined_capture import JoinedCapture, located
 from msmq_wire.records.record import Record, is_file_error
 from msmq_wire.records.run import Run, is_ordered, last_frames
 from msmq_wire.units import SECOND
@@ -88,6 +90,9 @@ class Visibility:
         self.cut_frames = self.snapped = 0
         self.halves = 0
         self.broken: list[str] = []
+        self._broken_at: list[Record] = []
+        self._capture: str | None = None
+        self._several_captures = False
         self.let_go = False
         self._forgotten = False
         self._spans = 0
@@ -109,8 +114,10 @@ class Visibility:
         """Take the next record; what lies at rest tells nothing of a connection."""
         if record.grade is not None or record.parent is not None or record.event == "capture_end":
             return
+        self._read(record.capture)
         if is_file_error(record):
             self.broken.append(record.reason or "")
+            self._broken_at.append(record)
         if record.stream is None:
             if record.type == "gap" and record.reason == "snaplen":
                 self.cut_frames += record.frames_missing or 0
@@ -134,8 +141,15 @@ class Visibility:
     def begin(self, run: Run) -> None:
         """Take what comes before a run; `advance` takes what it has."""
         self.advance()
+        self._read(run.capture)
         self._coming = self._steps(run)
         self._next = next(self._coming, None)
+
+    def _read(self, capture: str) -> None:
+        """Take note of which captures there are."""
+        if capture != self._capture:
+            self._several_captures |= self._capture is not None
+            self._capture = capture
 
     def advance(self, until: int | None = None) -> None:
         """Take what a run has up to an id, or all that it has."""
@@ -237,6 +251,26 @@ class Visibility:
         """How much of the frames with payload is missing, as far as that can be seen."""
         return self.lost_frames / max(1, self.frames + self.lost_frames)
 
+    @property
+    def told_elsewhere(self) -> bool:
+        """Whether of each file that could not be read to its end another place recorded the same traffic."""
+        return bool(self._broken_at) and all(map(_is_told_elsewhere, self._broken_files().items()))
+
+    def _broken_files(self) -> dict[str, set[str]]:
+        """The files that could not be read to their end, by their capture."""
+        found: dict[str, set[str]] = {}
+        for one in self._broken_at:
+            found.setdefault(one.capture, set()).add(located(one).capture)
+        return found
+
+    @property
+    def _broken_file(self) -> str:
+        """The name of the first file that could not be read to its end, where there are several files."""
+        first = self._broken_at[0]
+        if not self._several_captures and not isinstance(first.capture, JoinedCapture):
+            return ""
+        return f"in {os.path.basename(located(first).capture)} "
+
     def said(self, place: Callable[[Record], str]) -> tuple[tuple[str, Record | None], ...]:
         """What the capture lacks, in clauses, each with the first record that shows it, where it names that.
 
@@ -244,7 +278,7 @@ class Visibility:
         """
         reported: list[tuple[str, Record | None]] = []
         if self.broken:
-            reported.append((f"{self.broken[0]}: what follows could not be read", None))
+            reported.append((f"{self._broken_file}{self.broken[0]}: what follows could not be read", None))
         more = len(self.broken) - 1
         if more > 0:
             files = "1 more file" if more == 1 else f"{more:,} more files"
@@ -473,6 +507,12 @@ class Visibility:
         if len(self._holed_pairs) < _MOST:
             self._holed_pairs.add(coverage.hosts)
             self._holed_hosts |= coverage.hosts
+
+
+def _is_told_elsewhere(one: tuple[str, set[str]]) -> bool:
+    capture, broken = one
+    points = capture.point_files if isinstance(capture, JoinedCapture) else ()
+    return any(broken.isdisjoint(files) for files in points)
 
 
 def _known(seen: Visibility) -> dict[str, object]:

@@ -221,6 +221,8 @@ def _capture_line(story: Story, words: Phrases) -> tuple[DigestLine, ...]:
     unknown = "What depends on their order is not certain"
     if visibility.broken:
         unknown = "What happened after that is not known"
+        if visibility.told_elsewhere:
+            unknown = "Of what came after that only the other recordings tell"
     if visibility.halves:
         unknown = "What the other side sent is not known"
     elif visibility.holes or visibility.dropped:

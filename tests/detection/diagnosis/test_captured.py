@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import msmq_wire as mw
 from fixtures.build_imperfect import build
 from msmq_wire.detection.diagnosis import Answer
 from tests.detection.diagnosis.test_digest import digest
@@ -82,3 +83,29 @@ def test_a_file_that_is_cut_says_so_first_and_what_follows_is_not_known(tmp_path
     found, _ = digest(cut)
     assert [line.text for line in found.lines] == [f"{said} What happened after that is not known."]
     assert found.nothing.startswith("Nothing else wrong seen in ")
+
+
+CUT = "receiver.pcap the file is cut inside a record of 66 bytes: what follows could not be read"
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        pytest.param(
+            "places/two_ends/sender.pcap",
+            f"In {CUT}. Of what came after that only the other recordings tell.",
+            id="another place has what follows",
+        ),
+        pytest.param(
+            "captures/clean_business_day.pcap",
+            f"In {CUT}. What happened after that is not known.",
+            id="another capture",
+        ),
+    ],
+)
+def test_a_file_that_is_cut_is_named_beside_another_one(tmp_path: Path, other: str, said: str) -> None:
+    cut = tmp_path / "receiver.pcap"
+    cut.write_bytes((FIXTURES / "places" / "two_ends" / "receiver.pcap").read_bytes()[:8000])
+    for files in ([cut, FIXTURES / other], [FIXTURES / other, cut]):
+        found = mw.diagnose(files)
+        assert said in [line.text for line in found.digest.lines]
