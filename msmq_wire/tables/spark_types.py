@@ -29,7 +29,11 @@ TABLE_COLUMNS: Mapping[str, Column] = {
     one.name: one
     for one in (
         *RECORD_COLUMNS,
-        placed("capture", Column, doc="The file, of a ring the first and the last, of a group the folder."),
+        placed(
+            "capture",
+            Column,
+            doc="The file, of a ring the first and the last, of several places all, of a group the folder.",
+        ),
         Column("path", "text", "The file that completes it."),
         Column("frame_no", "number", "The frame of that file that completes it, from 1."),
         placed(
