@@ -10,7 +10,6 @@ import codecs
 import os
 import re
 import stat
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import PurePosixPath, PureWindowsPath
@@ -20,8 +19,6 @@ import msgspec
 
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.registered_queues import QueueNames, RegisteredQueue
-from msmq_wire.records.tree.value_text import timestamp_text
-from msmq_wire.units import SECOND
 
 LARGEST = 1 << 20
 """Bytes of a file: a security descriptor may have hundreds of kilobytes (KB826820), as text twice that."""
@@ -32,8 +29,7 @@ _MOST_LINES = 1000
 _LONGEST_TEXT = 256
 _FOLDER = "lqs"
 _NAME = re.compile(
-    r"(?:(?P<number>[0-9a-f]{8})|(?P<guid>[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))"
-    r"(?:\.[0-9a-f]{1,8})?",
+    r"(?P<number>[0-9a-f]{8})(?:\.[0-9a-f]{1,8})?",
     re.IGNORECASE,
 )
 _OWNED = re.compile(r"\{?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\}?=(.+)", re.IGNORECASE | re.DOTALL)
@@ -43,28 +39,6 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be", "UTF-16"),
 )
 _ANSI = "ANSI, read as Windows-1252"
-_DATES = range(1, 253_000_000_000)
-
-
-def _flag(value: str) -> str:
-    number = _number(value, 16)
-    return "" if number is None else "no" if not number else "yes"
-
-
-def _seconds(value: str) -> str:
-    number = _number(value)
-    return timestamp_text(number * SECOND) if number is not None and number in _DATES else ""
-
-
-def _quota(value: str) -> str:
-    number = _number(value)
-    return "" if number is None else "no limit" if number == 0xFFFFFFFF else f"{number:,} KB"
-
-
-def _privacy(value: str) -> str:
-    return {0: "only bodies that are not encrypted", 1: "any", 2: "only encrypted bodies"}.get(
-        _number(value, 16) or 0, ""
-    )
 
 
 def _size(value: str) -> str:
@@ -73,13 +47,6 @@ def _size(value: str) -> str:
 
 def _nothing(value: str) -> str:
     return ""
-
-
-def _number(value: str, base: int = 10) -> int | None:
-    try:
-        return int(value, base) if len(value) <= 20 else None
-    except ValueError:
-        return None
 
 
 class _Key(NamedTuple):
@@ -92,23 +59,10 @@ class _Key(NamedTuple):
 KEYS: Mapping[str, _Key] = {
     "queuename": _Key("name of the queue"),
     "pathname": _Key("path name of the queue"),
-    "label": _Key("label of the queue"),
     "queuelabel": _Key("label of the queue"),
-    "type": _Key("type of service, a GUID that applications choose"),
-    "instance": _Key("GUID of a public queue"),
-    "journal": _Key("copies of received messages are kept", _flag),
-    "quota": _Key("most that messages in the queue may take", _quota),
-    "journalquota": _Key("most that the journal may take", _quota),
-    "basepriority": _Key("priority of a public queue among queues"),
-    "authenticate": _Key("only signed messages are taken", _flag),
-    "privlevel": _Key("which bodies are taken", _privacy),
-    "transaction": _Key("transactional queue", _flag),
-    "createtime": _Key("created", _seconds),
-    "modifytime": _Key("changed last", _seconds),
     "security": _Key("security descriptor: owner and permissions", _size),
-    "multicastaddress": _Key("multicast address that it listens on"),
 }
-"""The keys that have a meaning, in small letters: names in public articles, and those of queue properties."""
+"""The keys that public articles and programs know, in small letters."""
 
 
 class QueueProperty(msgspec.Struct, frozen=True):
@@ -131,13 +85,11 @@ class QueueProperty(msgspec.Struct, frozen=True):
 class QueueFile(msgspec.Struct, frozen=True, kw_only=True):
     """What a file registers.
 
-    ``number`` is that of a private queue by the name of the file, ``guids`` are those a public queue may
-    have: hexadecimal without dashes is read in both orders of bytes. ``lines_left_out`` counts further lines.
+    ``number`` is that of a private queue by the name of the file; ``lines_left_out`` counts further lines.
     """
 
     path: str
     number: int | None
-    guids: tuple[str, ...]
     encoding: str
     properties: tuple[QueueProperty, ...]
     lines_left_out: int = 0
@@ -150,7 +102,7 @@ class QueueFile(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """The label of the queue."""
-        return (self.get("Label") or self.get("QueueLabel"))[:_LONGEST_TEXT]
+        return self.get("QueueLabel")[:_LONGEST_TEXT]
 
     def get(self, key: str) -> str:
         """The first value of a key, in any letter case; empty without one."""
@@ -161,9 +113,7 @@ class QueueFile(msgspec.Struct, frozen=True, kw_only=True):
     def queue(self) -> RegisteredQueue:
         """The queue, without the rest of what the file says."""
         known = self.encoding != _ANSI or (self.name + self.label).isascii()
-        return RegisteredQueue(
-            name=self.name, label=self.label, number=self.number, guids=self.guids, sure=known
-        )
+        return RegisteredQueue(name=self.name, label=self.label, number=self.number, sure=known)
 
 
 class QueueFolder(msgspec.Struct, frozen=True, kw_only=True):
@@ -290,19 +240,16 @@ def _parsed(path: str, data: bytes) -> QueueFile:
                 key, value = "", line
             properties.append(QueueProperty(section, key.strip(), value.strip()))
     named = _NAME.fullmatch(_last(path))
-    number, guid = (None, None) if named is None else (named["number"], named["guid"])
     found = QueueFile(
         path=path,
-        number=None if number is None else int(number, 16),
-        guids=(),
+        number=None if named is None else int(named["number"], 16),
         encoding=encoding,
         properties=tuple(properties),
         lines_left_out=more,
     )
     if "\0" in text or not found.name:
         raise CaptureError(f"{path}: registers no queue: it has no line QueueName= or PathName=")
-    guids = dict.fromkeys((*_guids(found.get("Instance")), *_guids(guid or "")))
-    return msgspec.structs.replace(found, guids=tuple(guids))
+    return found
 
 
 def _decoded(data: bytes) -> tuple[str, str]:
@@ -316,17 +263,6 @@ def _decoded(data: bytes) -> tuple[str, str]:
         return data.decode(), "UTF-8"
     except UnicodeDecodeError:
         return data.decode("cp1252", "replace"), _ANSI
-
-
-def _guids(text: str) -> tuple[str, ...]:
-    """The GUIDs that a text may be."""
-    try:
-        plain = uuid.UUID(text)
-    except ValueError:
-        return ()
-    if not plain.int:
-        return ()
-    return (str(plain),) if "-" in text else (str(plain), str(uuid.UUID(bytes_le=plain.bytes)))
 
 
 def _last(path: str) -> str:

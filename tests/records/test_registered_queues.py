@@ -15,15 +15,13 @@ from msmq_wire.records.registered_queues import (
 )
 
 OURS, THEIRS = "c277e190-3d6a-4c4b-8d05-f21b9ac83e44", "0e6f3a51-2b7c-4d98-a3e4-6f50b1c2d3e4"
-PUBLIC = "11223344-5566-4778-899a-abbccddeeff0"
 ORDERS = RegisteredQueue(name="private$\\orders", label="Orders of the shop", number=11)
 PAYMENTS = RegisteredQueue(name="private$\\payments", label="private$\\payments", number=12)
-STOCK = RegisteredQueue(name="msg01\\stock", guids=(PUBLIC,))
 
 
 def names(manager: str | None, *queues: RegisteredQueue) -> QueueNames:
     found = QueueNames()
-    found.add(queues or (ORDERS, PAYMENTS, STOCK), manager, "lqs")
+    found.add(queues or (ORDERS, PAYMENTS), manager, "lqs")
     return found
 
 
@@ -34,7 +32,6 @@ def names(manager: str | None, *queues: RegisteredQueue) -> QueueNames:
         (f"private={OURS.upper()}\\0000000B;JOURNAL", "private$\\orders", "Orders of the shop"),
         (f"PRIVATE={OURS}\\0000000d", None, None),
         (f"PRIVATE={THEIRS}\\0000000b", None, None),
-        (f"PUBLIC={PUBLIC}", "msg01\\stock", ""),
         (f"PUBLIC={OURS}", None, None),
         ("DIRECT=OS:msg01\\private$\\orders", None, None),
         ("", None, None),
@@ -73,7 +70,6 @@ def test_without_a_queue_manager_a_name_is_a_perhaps_and_no_value() -> None:
             queue = f"PRIVATE={manager}\\0000000c"
             assert with_queue_names(queue) == f"{queue} (perhaps private$\\payments)"
             assert sure_name(queue) is None
-        assert sure_name(f"PUBLIC={PUBLIC}") == "msg01\\stock"
     assert list(found.asked) == [OURS, THEIRS]
     assert found.unknown == ["lqs"]
 

@@ -304,8 +304,9 @@ class Transmissions:
             self._writer.write(data, length, sent.time, link_type, interface)
             number = self._capture.add(sent.place, frame.number, seen & _BITS, outside=outside & _BITS)
             sent.number = number
-            for point in later if direction is not None else ():
-                self._note_loss(sent, direction, point, number)
+            if direction is not None:
+                for point in later:
+                    self._note_loss(sent, direction, point, number)
             if missed:
                 self._miss(sent, number, missed, start, end)
 

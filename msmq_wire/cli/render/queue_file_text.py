@@ -18,7 +18,6 @@ def queue_file_view(file: QueueFile) -> dict[str, Any]:
         "type": "queue_file",
         "capture": file.path,
         "number": file.number,
-        "guids": list(file.guids),
         "name": file.name,
         "label": file.label,
         "encoding": file.encoding,

@@ -178,7 +178,7 @@ def dropped_packets(story: Story, words: Phrases, builder: AnswerBuilder) -> Non
                 if transit.missed[place] and capture.transits.next_to(src, dst, seen, missing):
                     times = transit.first_missed[place], transit.last_missed[place]
                     held = transit.longest_held[place]
-                    known = sights.first_record(capture)
+                    known = 0 if sights is None else sights.first_record(capture)
                     # Frames of a third point do not show what this one saw.
                     moments = tuple(
                         Moment(known, one, time or None)

@@ -109,4 +109,5 @@ def test_a_file_that_is_cut_is_named_beside_another_one(tmp_path: Path, other: s
     for files in ([cut, FIXTURES / other], [FIXTURES / other, cut]):
         with pytest.warns(mw.CaptureWarning, match="cut inside a record"):
             found = mw.diagnose(files)
+        assert found.digest is not None
         assert said in [line.text for line in found.digest.lines]
