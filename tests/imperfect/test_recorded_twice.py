@@ -33,9 +33,12 @@ def test_copies_of_each_layer_are_told_once(tmp_path: Path, name: str) -> None:
     with path.open("wb") as file:
         write_pcap(file, copies)
     alone, layers = mw.diagnose(_FIXTURES / name), mw.diagnose(path)
-    counts = [one.digest.looked_at.partition(" in ")[0] for one in (alone, layers)]
+    assert alone.digest is not None
+    assert layers.digest is not None
+    digests = alone.digest, layers.digest
+    counts = [one.looked_at.partition(" in ")[0] for one in digests]
     assert counts[0] == counts[1]
-    rules = [sorted(line.rule or "" for line in one.digest.causes) for one in (alone, layers)]
+    rules = [sorted(line.rule or "" for line in one.causes) for one in digests]
     assert rules[0] == rules[1]
     again = [
         [text for one in found.answers for text in one.sentences if "sent again" in text]
