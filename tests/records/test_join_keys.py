@@ -30,6 +30,8 @@ _SIX, _GOOGLE = "2001:470:e5bf:dead:4957:2174:e82c:4887", "2607:f8b0:400c:c03::1
         # The program of the specification on the ping and the connection of the demo capture.
         (("192.0.2.21", 50217, "192.0.2.10", 3527), 17, "1:4WMRb3aj7aZWA3yk1SxDh9UP4lE="),
         (("192.0.2.10", 1801, "192.0.2.21", 49731), 6, "1:d8B+4SCIbCpWM0zZJe8EPvzsymM="),
+        # One address at both ends: the lower port is first. The bytes written by hand, the digest by openssl.
+        (("192.0.2.1", 1801, "192.0.2.1", 1025), 6, "1:hBb2NqZiDky6yki3lTkCci39o1A="),
         # No flow of IP, or of two kinds of it.
         (("192.0.2.1", 1, "2001:db8::1", 2), 6, None),
         (("host-1", 1801, "192.0.2.1", 2), 6, None),
@@ -72,3 +74,7 @@ def test_every_row_has_its_ends_in_parts(path: Path) -> None:
             whole = None if ip is None else f"[{ip}]" if ":" in ip else ip
             assert getattr(record, end) == (whole if port is None else f"{whole}:{port}")
         assert (row["community_id"] is None) == (row["src_port"] is None or row["dst_port"] is None)
+
+
+def test_redaction_leaves_no_community_id() -> None:
+    assert join_keys("host-1:49731", "host-2:1801", udp=False) == ("host-1", 49731, "host-2", 1801, None)
