@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from pathlib import Path
 
@@ -63,3 +64,28 @@ def test_the_query_gives_each_message_its_connection(
     assert ["|".join(map(str, row)) for row in rows][: len(shown)] == shown
     assert {row[0] for row in rows} == {"CYoL3c1PSIsFvZmRv9"}
     assert len(rows) == 3
+
+
+def test_a_conn_log_names_the_connection_of_messages_and_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    log = "\n".join(
+        (
+            "#separator \\x09",
+            "#set_separator\t,",
+            "#empty_field\t(empty)",
+            "#unset_field\t-",
+            "#path\tconn",
+            "#fields\t" + "\t".join(_FIELDS.split()),
+            _line(1795166047.51, "CYoL3c1PSIsFvZmRv9", "192.0.2.21:49731", "192.0.2.10:1801"),
+            _line(1795166047.51, "Cother", "192.0.2.21:49732", "192.0.2.10:1801"),
+        )
+    )
+    lines = [line for line in log.splitlines() if not line.startswith("#")]
+    connections = [dict(zip(_FIELDS.split(), line.split("\t"), strict=True)) for line in lines]
+    uids = {one["community_id"]: one["uid"] for one in connections}
+    joined = {}
+    for command in ("messages", "findings"):
+        main([command, str(_DEMO), "--format", "jsonl", "-q"])
+        rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        places = [place for row in rows for place in row.get("evidence", [row])]
+        joined[command] = [uids.get(place["community_id"]) for place in places]
+    assert joined == {"messages": ["CYoL3c1PSIsFvZmRv9"] * 3, "findings": ["CYoL3c1PSIsFvZmRv9"] * 2}
