@@ -36,7 +36,7 @@ _SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "why": ("why:why", "Say what became of a message, and why."),
         "timeline": (
             "timeline:timeline",
-            "Show a message, a session or a whole capture, step by step.",
+            "Show one message, session or whole capture, step by step.",
         ),
         "demo": ("demo:demo", "Show a built-in capture with a fault and an attack."),
     },

@@ -16,7 +16,9 @@ DAY = FIXTURES / "captures" / "clean_business_day.pcap"
 GUID = "c277e190-3d6a-4c4b-8d05-f21b9ac83e44"
 QUEUE = f"PRIVATE={GUID}\\0000000a"
 NAME = "private$\\order_replies"
-FILE = "[Properties]\nLabel=Replies\nQueueName=\\private$\\order_replies\nNovelty=42\n[Signature]\nOdd=1\n"
+FILE = (
+    "[Properties]\nQueueLabel=Replies\nQueueName=\\private$\\order_replies\nNovelty=42\n[Signature]\nOdd=1\n"
+)
 
 
 @pytest.fixture
@@ -110,7 +112,14 @@ def test_carve_shows_all_that_a_file_says(run: Run, storage: Path) -> None:
     assert status == 0
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert any(line.endswith("registers a queue, queue number 0000000a, UTF-8") for line in lines)
-    for line in ("[Properties]", "Label Replies", "label of the queue", "Novelty 42", "[Signature]", "Odd 1"):
+    for line in (
+        "[Properties]",
+        "QueueLabel Replies",
+        "label of the queue",
+        "Novelty 42",
+        "[Signature]",
+        "Odd 1",
+    ):
         assert line in lines
     assert "registered queues: 1" in err
 
@@ -179,7 +188,7 @@ def test_the_end_of_a_name_still_says_perhaps(
 
 
 def test_a_hostile_name_controls_neither_terminal_nor_page(run: Run, storage: Path) -> None:
-    hostile = "QueueName=a\x1b[31m<script>alert(1)</script>\u202e=x\nLabel=b\x07\n"
+    hostile = "QueueName=a\x1b[31m<script>alert(1)</script>\u202e=x\nQueueLabel=b\x07\n"
     (storage / "lqs" / "0000000a.5f3a1c22").write_text(hostile, encoding="utf-8")
     given = ("--queues", f"{GUID}={storage}")
     for command in (("messages", DAY), ("decode", DAY), ("diagnose", DAY, "-v"), ("report", DAY, "-o", "-")):

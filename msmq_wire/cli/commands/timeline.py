@@ -63,7 +63,7 @@ def timeline(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Show a message, a session or a whole capture, step by step.
+    """Show one message, session or whole capture, step by step.
 
     Each step has its time, its frame and its sender. A message: where it was sent, sent again and sent on,
     what acknowledged it, who read it, and what event logs say of it (--events). A session: a sequence
