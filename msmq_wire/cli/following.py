@@ -60,10 +60,10 @@ class CaptureStory(NamedTuple):
             print_error(f"{no_message(called)}{hidden}{logged}")
         return found
 
-    def end(self, status: int) -> NoReturn:
-        """Print the summary and end the command."""
+    def end(self, status: int, *notes: str) -> NoReturn:
+        """Print the summary, with some notes, and end the command."""
         self.reading.tell_left_out(self.story.left_out)
-        self.reading.print_summary()
+        self.reading.print_summary(*notes)
         raise typer.Exit(status or self.reading.status or self.logs.status)
 
 

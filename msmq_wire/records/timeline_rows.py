@@ -1,7 +1,7 @@
 """Rows of a timeline: one for each item of a capture, and rows as Timesketch takes them.
 
 The rule kept here: Timesketch needs ``message``, ``datetime`` and ``timestamp_desc`` in every row; what has
-no time is no row there.
+no time is no row there. It keeps its own marks in ``label``, so that of a message has another name there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import UTC
 from typing import Any
 
 from msmq_wire.records.call import call_of
-from msmq_wire.records.join_keys import JoinKeys, join_keys
+from msmq_wire.records.join_keys import JoinKeys, join_keys, keys_of
 from msmq_wire.records.message import message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.seen_at import seen_at
@@ -31,7 +31,12 @@ STEP_COLUMNS = (
     *dict.fromkeys((*_TOLD, *_CALLED)),
 )
 """All keys that a row can have, in order."""
-TIMESKETCH_COLUMNS = ("message", "datetime", "timestamp_desc", "timestamp", *JoinKeys._fields, *STEP_COLUMNS)
+_RENAMED = {"label": "message_label"}
+TIMESKETCH_COLUMNS = (
+    *("message", "datetime", "timestamp_desc", "timestamp", "tag"),
+    *JoinKeys._fields,
+    *(_RENAMED.get(name, name) for name in STEP_COLUMNS),
+)
 """The columns of a file for Timesketch, the three that it needs first."""
 
 
@@ -60,19 +65,23 @@ def item_row(record: Record) -> Row | None:
     return row
 
 
-def timesketch_row(row: Mapping[str, Any], time: int | None) -> Row | None:
-    """A row of a timeline for Timesketch, ``time`` nanoseconds since 1970; None for one without a time."""
+def timesketch_row(row: Mapping[str, Any], time: int | None, record: Record | None = None) -> Row | None:
+    """A row of a timeline for Timesketch, ``time`` nanoseconds since 1970; None for one without a time.
+
+    ``record`` is the item that the row is of; steps of messages and sessions came by TCP.
+    """
     moment = date_time(time)
     if moment is None or time is None:
         return None
     src, dst = row["src"], row["dst"]
     ends = f"{src or 'somebody'} to {dst or 'somebody'}: " if src or dst else ""
-    keys = join_keys(src, dst, udp=row.get("type") == "ping")
+    keys = join_keys(src, dst, udp=False) if record is None else keys_of(record)
     return {
         "message": f"{ends}{' '.join(filter(None, (row['what'], row['detail'])))}",
         "datetime": moment.astimezone(UTC).isoformat(timespec="microseconds"),
         "timestamp_desc": "Frame captured",
         "timestamp": time // MICROSECOND,
+        "tag": ["msmq", *(("anomaly",) if record is not None and record.anomalies else ())],
         **keys._asdict(),
-        **row,
+        **{_RENAMED.get(name, name): value for name, value in row.items()},
     }

@@ -11,11 +11,12 @@ import typer
 from msmq_wire.cli.event_log_option import Events
 from msmq_wire.cli.following import MESSAGE_HELP, CaptureStory, followed
 from msmq_wire.cli.formats import TimelineFormat
-from msmq_wire.cli.options import CaptureFiles
+from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.reporting import print_error
+from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.timeline_output import TimelineRows, print_items
 from msmq_wire.detection.diagnosis.network_phrases import fault_clause
 from msmq_wire.detection.diagnosis.phrases import Phrases, quoted, short
@@ -59,6 +60,7 @@ def timeline(
     format_: Annotated[
         TimelineFormat, typer.Option("--format", help="How to print it.")
     ] = TimelineFormat.TEXT,
+    filters: Filters = None,
     events: Events = None,
     *,
     options: ReadingOptions,
@@ -70,8 +72,9 @@ def timeline(
     diagram of its packets, client on the left; the FILEs are read twice for it, so standard input cannot be
     among them. With neither, the sessions are listed with their numbers.
 
-    With --all every packet, call and step of a connection has a line, as they are read. timesketch and
-    timesketch-csv are files that Timesketch imports: "message", "datetime" and "timestamp_desc" come first.
+    With --all every packet, call and step of a connection has a line, in the order of time; --filter chooses
+    among them. Captures that do not belong together come one after the other. timesketch and timesketch-csv
+    are files that Timesketch imports: "message", "datetime" and "timestamp_desc" come first.
 
     Several files tell one story. The files of a ring buffer are one capture. Each step stands below the
     file that has its frame.
@@ -97,9 +100,12 @@ def timeline(
     if all_:
         redactor = options.redactor()
         reading = options.reading(files, redactor, streams=True)
-        notes = print_items(reading, redactor, format_, StepText(options.screen(), zone))
+        selection = Selection(filter_for(filters, zone))
+        notes = print_items(reading, redactor, selection, format_, StepText(options.screen(), zone))
         reading.print_summary(*notes)
         raise typer.Exit(reading.status)
+    if filters:
+        raise typer.BadParameter("it chooses among all items: add --all", param_hint="--filter")
     if format_ not in (TimelineFormat.TEXT, TimelineFormat.JSONL) and message is None and session is None:
         raise typer.BadParameter("what is to be in it: add --all, --message TEXT or --session N")
     read = followed(files, options, twice=session is not None, events=events)
@@ -113,7 +119,7 @@ def timeline(
             status = show.session(read, session)
         else:
             show.sessions(read)
-    read.end(status)
+    read.end(status, *(() if rows is None else rows.notes))
 
 
 class _Shown:

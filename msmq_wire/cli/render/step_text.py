@@ -17,6 +17,7 @@ from msmq_wire.detection.diagnosis.phrases import Phrases
 from msmq_wire.detection.diagnosis.timeline import TimelineStep, located, since_text, step_texts
 from msmq_wire.records.seen_at import unseen_text
 from msmq_wire.records.tree.srmp_nodes import shortened
+from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.sessions import Moment
 from msmq_wire.units import SECOND
 
@@ -36,6 +37,7 @@ class StepText:
         self.screen = screen
         self._zone = zone
         self._words = words or Phrases()
+        self._day = ""
 
     def line(self, text: str, style: str = "", hang: int = 0) -> None:
         """Print a line of text, folded where it must be; what goes on below is indented by ``hang``."""
@@ -64,13 +66,38 @@ class StepText:
 
     def step(self, step: TimelineStep, start: int | None, what: int) -> None:
         """One step, ``start`` the time of the first; ``what`` happened has so many cells at least."""
-        arrow = self.screen.choose("→", "->")
-        wide = self.screen.width is None or self.screen.width >= 110
-        texts = step_texts(step, step.at.time, self._number(step), start, self._zone, arrow)
-        clock = texts.clock if wide else texts.clock[11:26].rstrip("Z")
+        texts = step_texts(step, step.at.time, self._number(step), start, self._zone, self._to)
+        clock = texts.clock if self._is_wide else texts.clock[11:26].rstrip("Z")
         text = f"{plain_dots(self.screen, texts.what):<{what}}"
         rest = plain_dots(self.screen, texts.rest)
         self._hung(f"{clock}  {texts.place}  ", text, f"  {rest}" if rest else "")
+
+    def item(self, step: TimelineStep, start: int | None, what: int) -> None:
+        """A step of a whole capture: as `step`, but where room is short the day is above and who is below."""
+        if self._is_wide:
+            self.step(step, start, what)
+            return
+        clock = "" if step.at.time is None else timestamp_text(step.at.time, self._zone)
+        if clock and clock[:10] != self._day:
+            self._day = clock[:10]
+            self.line(self._day, "dim")
+        head = f"{clock[11:26].rstrip('Z'):<15}  {self._frame(step)}  "
+        ends = f"{step.src} {self._to} {step.dst}" if step.src or step.dst else ""
+        event = plain_dots(self.screen, f"{step.what}  {shortened(step.detail)}".rstrip())
+        width = (self.screen.width or _PIPE_WIDTH) - len(head)
+        first, *more = fold(event, width)
+        self.screen.line([(head, "dim"), (first, "strong")])
+        for text in filter(None, (*more, ends, unseen_text(step.seen_at))):
+            for piece in fold(plain_dots(self.screen, text), width):
+                self.screen.line([(" " * len(head), ""), (piece, "")])
+
+    @property
+    def _is_wide(self) -> bool:
+        return self.screen.width is None or self.screen.width >= 110
+
+    @property
+    def _to(self) -> str:
+        return self.screen.choose("→", "->")
 
     def _hung(self, head: str, what: str, rest: str) -> None:
         width = self.screen.width
