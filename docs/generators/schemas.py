@@ -197,7 +197,8 @@ def _structure(cls: type[WireStruct]) -> Json:
         if before:
             dependent[field.name] = [before]
         before = field.name
-        if _is_text(field.subcon) or (isinstance(field.shown, ShownText) and field.shown.whole):
+        text = isinstance(field.shown, ShownText) and field.shown.whole
+        if _is_text(field.subcon) or text or isinstance(field.shown, ShownName | ShownQueue):
             properties[f"{field.name}_raw"] = {
                 "description": "All bytes, where the text does not show them all."
             } | _ref("base64")
@@ -292,8 +293,9 @@ def _packet() -> Json:
         **VERSIONED,
         "type": {"description": "Stem, null when it is no packet.", "enum": [*STRUCTURES, None]},
         "packet": {"description": "The value; null when nothing was decoded."},
+        "packet_raw": {"description": "All bytes of a text that does not show them all."} | _ref("base64"),
     } | _result(100)
-    whole = {**_object(properties), "allOf": _by_type(list(STRUCTURES))}
+    whole = {**_object(properties, optional=("packet_raw",)), "allOf": _by_type(list(STRUCTURES))}
     return _document("packet", "What packet --format json prints", whole)
 
 

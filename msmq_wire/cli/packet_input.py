@@ -23,7 +23,9 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
+import os
 import re
+import sys
 
 import msgspec
 
@@ -53,6 +55,28 @@ _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})")
 _SEPARATORS = re.compile(r"0[xX]|[\s,;:\-]+")
 _HEX = re.compile(r"[0-9a-fA-F]*")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_\-]+={0,2}")
+
+
+def input_name(file: str) -> str:
+    """A file as errors call it."""
+    return "standard input" if file == "-" else file
+
+
+def read_input(file: str) -> bytes:
+    """All bytes of a file, or of standard input for ``-``. Raises MsmqWireError, which says why not."""
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MAX_INPUT + 1)
+        elif os.path.isdir(file):
+            raise MsmqWireError("cannot read it: this is a folder, name one of its files")
+        else:
+            with open(file, "rb") as opened:
+                data = opened.read(MAX_INPUT + 1)
+    except (OSError, ValueError) as error:
+        raise MsmqWireError(f"cannot read it: {getattr(error, 'strerror', None) or error}") from error
+    if len(data) > MAX_INPUT:
+        raise MsmqWireError(f"it is larger than {MAX_INPUT >> 20} MiB, no packet is")
+    return data
 
 
 class PacketInput(msgspec.Struct, frozen=True):

@@ -57,6 +57,7 @@ _SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     },
     "Files": {
         "export": ("export:export", "Write the frames of matching items to a new capture."),
+        "encode": ("encode:encode_", "Write the bytes of a packet from its JSON."),
         "carve": ("carve:carve", "Find messages in queue files, memory and disk images."),
     },
     "Other tools": {

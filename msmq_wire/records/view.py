@@ -18,7 +18,7 @@ import msgspec
 from msmq_wire.engines.codec import InspectResult
 from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.escaping import SCHEMA_VERSION
-from msmq_wire.engines.text.json_fields import queue_view
+from msmq_wire.engines.text.json_fields import queue_raw, queue_view, wire_bytes
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.join_keys import keys_of
 from msmq_wire.records.record import Record
@@ -89,10 +89,13 @@ def record_error_view(record: Record) -> Json | None:
 
 def inspect_view(result: InspectResult) -> Json:
     """The result of `inspect` as JSON: what ``packet --format json`` prints."""
+    packet = result.packet
+    lossy = isinstance(packet, WcharText) and not (packet and packet.exact)
     return {
         "schema_version": SCHEMA_VERSION,
         "type": result.type,
-        "packet": view(result.packet),
+        "packet": view(packet),
+        **({"packet_raw": _base64(packet)} if lossy else {}),
         "anomalies": [anomaly_view(anomaly) for anomaly in result.anomalies],
         "consumed": result.consumed,
         "remainder": _base64(result.remainder),
@@ -213,6 +216,9 @@ def _struct(value: WireStruct, around: WireStruct | None = None) -> Json:
             continue
         if name in markers:
             shown[name] = _marked(markers[name], field, value, around, behind)
+            raw = _name_raw(markers[name], field, value)
+            if raw is not None:
+                shown[f"{name}_raw"] = _base64(raw)
             continue
         plain = isinstance(field, WireStruct) and not isinstance(field, NdrStruct)
         shown[name] = _struct(field, value) if plain else view(field)
@@ -247,6 +253,16 @@ def _marked(field: Field, value: Any, owner: WireStruct, around: WireStruct | No
                     behind[f"{field.name}_raw"] = _base64(value)
                 return text_of
     return view(value)
+
+
+def _name_raw(field: Field, value: Any, owner: WireStruct) -> bytes | None:
+    """The bytes of a queue name that its text does not give again."""
+    match field.shown:
+        case ShownName() as by if not by.shows_all(value, by.text(value)):
+            return wire_bytes(value)
+        case ShownQueue() if isinstance(owner, UserHeader) and isinstance(owner.flags, int):
+            return queue_raw(owner, field.name)
+    return None
 
 
 def _xml(value: XmlStruct) -> Json:

@@ -11,14 +11,30 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from msmq_wire.errors import FormatNameError
+
 ABSENT_IF_EMPTY = "absent-if-empty"
 """Marks bytes that are not there when there are none of them."""
 
 
 class ShownName(msgspec.Struct, frozen=True):
-    """A structure that is shown by a name; ``text`` gives it, None when it was not reached."""
+    """A structure that is shown by a name; ``text`` gives it, None when it was not reached.
+
+    ``value`` makes the structure of a name again, and raises FormatNameError for what is none. Where that is
+    another structure, ``<field>_raw`` has its bytes.
+    """
 
     text: Callable[[Any], str | None]
+    value: Callable[[str], Any]
+
+    def shows_all(self, structure: Any, text: str | None) -> bool:
+        """Whether a name gives a structure again; a part of one that was not reached is not looked for."""
+        if text is None:
+            return True
+        try:
+            return bool(self.value(text) == structure)
+        except FormatNameError:
+            return False
 
 
 class ShownQueue(msgspec.Struct, frozen=True):
@@ -36,12 +52,15 @@ class ShownText(msgspec.Struct, frozen=True):
     ``by`` is a field of their structure, ``_.flags`` of the one around it, of which ``mask`` leaves the
     number. ``text`` takes the number and the bytes, and gives None for what is no text. ``whole`` says
     whether a text shows all bytes: where it does not, ``<field>_raw`` has them. Without it every text does.
+    ``value`` takes the number, a text and the size of the field (0 where it has none of its own), and gives
+    the bytes; None for a text that is none of that number.
     """
 
     text: Callable[[int, bytes], str | None]
     by: str
     mask: int = -1
     whole: Callable[[int, bytes], bool] | None = None
+    value: Callable[[int, str, int], bytes | None] | None = None
 
     def shows_all(self, number: int, data: bytes) -> bool:
         """Whether the text of some bytes shows all of them."""

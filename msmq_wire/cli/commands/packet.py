@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from enum import StrEnum
 from typing import Annotated
@@ -23,7 +22,7 @@ from msmq_wire.cli.options import (
     tree_options,
     zone_for,
 )
-from msmq_wire.cli.packet_input import MAX_INPUT, read_packet_input
+from msmq_wire.cli.packet_input import input_name, read_input, read_packet_input
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.engines.codec import InspectResult, inspect
 from msmq_wire.engines.text.escaping import json_line
@@ -100,9 +99,9 @@ def packet(
         )
     options = tree_options(hex_, body_limit, zone_for(utc, local, timezone))
     try:
-        found = read_packet_input(_read(file), kind_given=as_ is not None)
+        found = read_packet_input(read_input(file), kind_given=as_ is not None)
     except MsmqWireError as error:
-        print_error(f"{_name(file)}: {error}")
+        print_error(f"{input_name(file)}: {error}")
         raise typer.Exit(1) from None
     result = inspect(found.data, as_)
     nothing = result.type is None or (result.packet is None and result.error is not None)
@@ -113,7 +112,7 @@ def packet(
     if nothing:
         size = count_text(len(found.data), "byte")
         size = size if found.form == "bytes" else f"{size} of {found.form}"
-        print_error(f"{_name(file)}: no packet in {size}: {result.error}")
+        print_error(f"{input_name(file)}: no packet in {size}: {result.error}")
         raise typer.Exit(1)
 
 
@@ -127,23 +126,3 @@ def _print_tree(result: InspectResult, options: TreeOptions, color: Color) -> No
         error=result.error,
         remainder=result.remainder,
     )
-
-
-def _name(file: str) -> str:
-    return "standard input" if file == "-" else file
-
-
-def _read(file: str) -> bytes:
-    try:
-        if file == "-":
-            data = sys.stdin.buffer.read(MAX_INPUT + 1)
-        elif os.path.isdir(file):
-            raise MsmqWireError("cannot read it: this is a folder, name one of its files")
-        else:
-            with open(file, "rb") as opened:
-                data = opened.read(MAX_INPUT + 1)
-    except (OSError, ValueError) as error:
-        raise MsmqWireError(f"cannot read it: {getattr(error, 'strerror', None) or error}") from error
-    if len(data) > MAX_INPUT:
-        raise MsmqWireError(f"it is larger than {MAX_INPUT >> 20} MiB, no packet is")
-    return data

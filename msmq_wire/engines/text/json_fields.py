@@ -13,8 +13,10 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.engines import reference
 from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.escaping import json_line, json_string
+from msmq_wire.errors import EncodeError, FormatNameError
 from msmq_wire.wire import names
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.user_header import QUEUES, UserHeader
@@ -43,6 +45,32 @@ def _direct(named: tuple[int, WcharText]) -> str:
     return f'{{"type":{selector},"format_name":{json_string(names.direct(name.text))}}}'
 
 
+def queue_raw(header: UserHeader, name: str) -> bytes | None:
+    """The bytes of a queue that its type and format name do not give again; None where they do."""
+    queue, selector, shown = getattr(header, name), header.bit(QUEUES[name]), header.format_name(name)
+    if queue is None or queue is msgspec.UNSET or selector == QueueType.NONE:
+        return None
+    try:
+        if shown is not None and header.queue_named(selector, shown) == queue:
+            return None
+    except FormatNameError:
+        pass
+    return wire_bytes(queue)
+
+
+def wire_bytes(structure: Any) -> bytes | None:
+    """The bytes of a part of a packet; None where a part of it was not reached."""
+    try:
+        return reference.build(structure)
+    except EncodeError:
+        return None
+
+
+def _raw(name: str, data: bytes | None) -> str:
+    """The key of bytes that a text does not show, with its comma."""
+    return "" if data is None else f',"{name}_raw":{base64_string(data)}'
+
+
 def queue_view(header: UserHeader, name: str) -> dict[str, Any]:
     """A queue of a header as JSON has it."""
     selector = header.bit(QUEUES[name])
@@ -56,12 +84,17 @@ def _numbered(of: tuple[str, int, Any, GUID, Any]) -> str:
     name, flags, queue, source, address = of
     queues = {name: queue}
     header = UserHeader(source_queue_manager=source, queue_manager_address=address, flags=flags, **queues)
-    return json_line(queue_view(header, name))
+    return _whole_queue(header, name)
+
+
+def _whole_queue(header: UserHeader, name: str) -> str:
+    return json_line(queue_view(header, name)) + _raw(name, queue_raw(header, name))
 
 
 _direct_names = BoundedCache(_direct)
 _numbered_queues = BoundedCache(_numbered)
 
+_ZEROS = (b"", b"\0\0")
 _ALL_SELECTORS = 0x7FC00
 _NUMBERED = (PrivateQueueFormatNameId, PublicQueueFormatName, PrivateQueueFormatName)
 _BY_ADMIN_QUEUE = (QueueType.SAME_AS_ADMIN_QUEUE, QueueType.PRIVATE_ON_ADMIN_QUEUE_HOST)
@@ -84,21 +117,26 @@ def _queue(name: str, bits: str) -> Shown:
             raise TypeError(f"{name} was not reached")
         if selector not in _BY_ADMIN_QUEUE:
             if queue.__class__ is DirectQueueFormatName:
-                return _direct_names[selector, queue.direct_format_name]
+                direct = queue.direct_format_name
+                if selector == QueueType.DIRECT and queue.padding in _ZEROS and direct and direct.exact:
+                    return _direct_names[selector, direct]
+                return _whole_queue(header, name)
             if queue.__class__ in _NUMBERED:
                 hosts = header.source_queue_manager, header.queue_manager_address
                 return _numbered_queues[name, flags & _ALL_SELECTORS, queue, *hosts]
-        return json_line(queue_view(header, name))
+        return _whole_queue(header, name)
 
     return show
 
 
-def _name(name: str, text_of: Callable[[Any], str | None]) -> Shown:
+def _name(name: str, by: ShownName) -> Shown:
     def show(holder: WireStruct, _: Any) -> str:
-        text = text_of(getattr(holder, name))
+        value = getattr(holder, name)
+        text = by.text(value)
         if text is None:
             raise TypeError("the name was not reached")
-        return json_string(text)
+        written = json_string(text)
+        return written if by.shows_all(value, text) else written + _raw(name, wire_bytes(value))
 
     return show
 
@@ -140,8 +178,8 @@ def shown(field: Field) -> Shown | None:
     match field.shown:
         case ShownQueue(bits=bits):
             found = _queue(field.name, bits)
-        case ShownName(text=text):
-            found = _name(field.name, text)
+        case ShownName() as named:
+            found = _name(field.name, named)
         case ShownText() as by:
             found = _text(field.name, by)
     if field.absent_if_empty:

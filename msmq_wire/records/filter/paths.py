@@ -134,10 +134,12 @@ def _fields(cls: type[WireStruct]) -> Iterator[_Part]:
             selector = FilterField("number", numbers_of(QueueType))
             below = _Part("type", selector), _Part("format_name", WORDS), _Part("same_as", TEXT)
             yield _Part(field.name, WORDS, below)
+            yield _Part(f"{field.name}_raw", TEXT)
         else:
             inside = not isinstance(field.shown, ShownName)
             yield from _valued(field.name, field.value_type, field.names, field.unit, inside=inside)
-            if isinstance(field.shown, ShownText) and field.shown.whole is not None:
+            text = isinstance(field.shown, ShownText) and field.shown.whole is not None
+            if text or isinstance(field.shown, ShownName):
                 yield _Part(f"{field.name}_raw", TEXT)
     for name, (_, inner) in getattr(cls, "INSIDE", {}).items():
         yield _Part(name, FilterField(), inside=(inner,))

@@ -1,5 +1,6 @@
 """SecurityHeader with its SecurityData and ProviderInfo, [MS-MQMQ] 2.2.20.6."""
 
+import re
 from functools import lru_cache
 from typing import Annotated, ClassVar
 
@@ -20,6 +21,8 @@ from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 _SPEC = SpecRef("MS-MQMQ", "2.2.20.6")
 _LONGEST = 8 + 4 * 255
 """Bytes of the longest SID that its count can tell."""
+_SID_TEXT = re.compile(r"S-[0-9]{1,3}-[0-9]{1,15}(?:-[0-9]{1,10}){0,255}")
+_GUID_TEXT = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def sender_text(sender: int, security_id: bytes) -> str | None:
@@ -39,6 +42,24 @@ def _sender_text(sender: int, security_id: bytes) -> str | None:
         if len(security_id) == 8 + 4 * sid.sub_authority_count:
             return str(sid)
     return None
+
+
+def sender_bytes(sender: int, text: str, _: int) -> bytes | None:
+    """The bytes of a sender that `sender_text` shows; None for a text of another type."""
+    if sender == SenderIdType.QUEUE_MANAGER_GUID:
+        return bytes(GUID.parse(text)) if _GUID_TEXT.fullmatch(text) else None
+    if sender != SenderIdType.SID or not _SID_TEXT.fullmatch(text):
+        return None
+    revision, authority, *parts = map(int, text.split("-")[1:])
+    if revision > 0xFF or authority >> 48 or len(parts) > 0xFF or any(part >> 32 for part in parts):
+        return None
+    sid = SID(
+        revision=revision,
+        sub_authority_count=len(parts),
+        identifier_authority=authority,
+        sub_authority=tuple(parts),
+    )
+    return SID.schema().build(sid)
 
 
 class ProviderInfo(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -62,7 +83,7 @@ class SecurityData(WireStruct, frozen=True, kw_only=True, gc=False):
     security_id: Annotated[
         bytes,
         Bytes(this._.sender_id_size),
-        ShownText(sender_text, by="_.flags", mask=0xF),
+        ShownText(sender_text, by="_.flags", mask=0xF, value=sender_bytes),
         ABSENT_IF_EMPTY,
         Private("host", "sender", this._.flags & 0xF),
         "SID of the sender, or GUID of its queue manager, by ST.",

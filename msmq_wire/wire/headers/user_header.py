@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 from construct import Int16ul, Int32ul
 
 from msmq_wire.arguments import unknown_name
+from msmq_wire.errors import FormatNameError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire import names
 from msmq_wire.wire.expressions import one_of, this
@@ -50,7 +51,19 @@ def _is_whole(address_type: int, address: bytes) -> bool:
     return address_type != AddressType.IP_ADDRESS_TYPE or not any(address[4:])
 
 
-SHOWN_ADDRESS = ShownText(address_text, by="address_type", whole=_is_whole)
+def address_bytes(address_type: int, text: str, size: int) -> bytes | None:
+    """The ``size`` bytes of an address that `address_text` shows; None for a text of another type."""
+    try:
+        if address_type == AddressType.IP_ADDRESS_TYPE:
+            return ipaddress.IPv4Address(text).packed.ljust(size, b"\0")
+        if address_type == AddressType.IPV6_ADDRESS_TYPE and "%" not in text and size == 16:
+            return ipaddress.IPv6Address(text).packed
+    except ValueError:
+        pass
+    return None
+
+
+SHOWN_ADDRESS = ShownText(address_text, by="address_type", whole=_is_whole, value=address_bytes)
 
 
 class AddressOverlay(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -209,6 +222,32 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
                 host_guid = self._host(selector)
                 return None if host_guid is None else names.private(str(host_guid), number)
         return None
+
+    @staticmethod
+    def queue_named(selector: int, format_name: str) -> QueueName | None:
+        """The queue that a format name means under a type; its number alone where the type says its host.
+
+        Raises FormatNameError for a name that is none, or none of that type.
+        """
+        kind, name, number = names.wire_parts(format_name)
+        match selector, kind:
+            case QueueType.SAME_AS_ADMIN_QUEUE, _:
+                return None
+            case QueueType.DIRECT, names.QueueFormatType.DIRECT:
+                return DirectQueueFormatName.of(name)
+            case QueueType.PUBLIC, names.QueueFormatType.PUBLIC:
+                return PublicQueueFormatName(public_queue_identifier=GUID.parse(name))
+            case QueueType.PRIVATE_ON_OTHER_HOST, names.QueueFormatType.PRIVATE:
+                host = GUID.parse(name)
+                return PrivateQueueFormatName(source_queue_manager=host, private_queue_identifier=number)
+            case (
+                QueueType.PRIVATE_ON_SOURCE_HOST
+                | QueueType.PRIVATE_ON_DESTINATION_HOST
+                | QueueType.PRIVATE_ON_ADMIN_QUEUE_HOST,
+                names.QueueFormatType.PRIVATE,
+            ):
+                return PrivateQueueFormatNameId(private_queue_identifier=number)
+        raise FormatNameError(f"a queue of type {selector} has no {kind.name} name")
 
     def _host(self, selector: int) -> GUID | None:
         if selector == QueueType.PRIVATE_ON_ADMIN_QUEUE_HOST:

@@ -18,7 +18,7 @@ from msmq_wire.wire.names.queue_format_types import (
     QueueSuffixType,
     suffix_problems,
 )
-from msmq_wire.wire.names.wire_forms import from_wire, queue_format_arm, queue_format_name
+from msmq_wire.wire.names.wire_forms import from_wire, queue_format_arm, queue_format_name, wire_parts
 
 __all__ = [
     "QUEUE_FORMAT_FLAG_SYSTEM",
@@ -36,4 +36,5 @@ __all__ = [
     "queue_format_arm",
     "queue_format_name",
     "suffix_problems",
+    "wire_parts",
 ]

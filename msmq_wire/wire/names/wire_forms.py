@@ -129,6 +129,24 @@ def _direct_name(encoding: str, units: bytes, start: int) -> FormatName:
         refuse("format-name", str(error), start)
 
 
+def wire_parts(text: str) -> tuple[QueueFormatType, str, int]:
+    """What a packet carries of a format name: its kind, its GUID or its direct name, its number or 0.
+
+    The other way round than the unchecked constructors: a direct name is taken as it is written. Raises
+    FormatNameError for what is no format name, or one that no packet carries.
+    """
+    keyword, _, name = text.partition("=")
+    if keyword.upper() == "DIRECT" and "=" in text:
+        return QueueFormatType.DIRECT, name, 0
+    found = FormatName.parse(text)
+    if found.kind not in ENCODINGS.values() or found.suffix != QueueSuffixType.NONE or found.domain:
+        raise FormatNameError(
+            f"no packet has the format name {text[:80]!r}: DIRECT=, PUBLIC=GUID, "
+            "PRIVATE=GUID\\number or DL=GUID, without a suffix"
+        )
+    return found.kind, found.guid, found.number
+
+
 def queue_format_name(qft: int, suffix_and_flags: int, arm: QueueFormatArm) -> FormatName:
     """Return the name that a QUEUE_FORMAT means. [MS-MQMQ] 2.2.7
 

@@ -37,6 +37,18 @@ def _format_name(name: Any) -> str | None:
     return None
 
 
+def _named(text: str) -> MQFQueueName:
+    kind, name, number = names.wire_parts(text)
+    if kind == names.QueueFormatType.DIRECT:
+        return MQFDirectQueueFormatName(direct_format_name=WcharText.of(name))
+    guid = GUID.parse(name)
+    if kind == names.QueueFormatType.PRIVATE:
+        return PrivateQueueFormatName(source_queue_manager=guid, private_queue_identifier=number)
+    if kind == names.QueueFormatType.PUBLIC:
+        return PublicQueueFormatName(public_queue_identifier=guid)
+    return MQFDistributionQueueFormatName(distribution_list_identifier=guid)
+
+
 class MQFFormatNameElement(WireStruct, frozen=True, kw_only=True, gc=False):
     """One queue of a multiple-queue list: the type of its name, then the name."""
 
@@ -60,7 +72,7 @@ class MQFFormatNameElement(WireStruct, frozen=True, kw_only=True, gc=False):
                 MQFFormatType.DISTRIBUTION_LIST: Node(MQFDistributionQueueFormatName),
             },
         ),
-        ShownName(_format_name),
+        ShownName(_format_name, _named),
         "The name.",
     ] = MQFDirectQueueFormatName()
 
