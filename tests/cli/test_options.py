@@ -27,7 +27,7 @@ _SHOWS: Mapping[str, tuple[object, ...]] = {
     "replay": (_FIXTURES / "findings" / "RPL-TWICE" / "hit_locked.pcap",),
     "report": (_DEMO, "-o", "{out}"),
     "route-audit": ("--topology", _FIXTURES / "routing" / "example.toml", _DEMO, "--all"),
-    "timeline": (_DEMO, "--session", "0"),
+    "timeline": (_DEMO, "--all"),
     "why": (_DEMO, "4162"),
 }
 """Command lines that show something; {out} is a file that is not there yet."""
@@ -41,7 +41,7 @@ _IN_TOKYO: Mapping[str, str] = {
     "packet": "2020-09-13 21:26:40+09:00",
     "replay": "2026-11-20 18:14:07.525000+09:00",
     "route-audit": "2026-11-20 18:14:07.525000+09:00",
-    "timeline": "2026-11-20 18:14:07.514600+09:00",
+    "timeline": "2026-11-20 18:14:07.512000+09:00",
     "why": "2026-11-20 18:14:07.522400+09:00",
 }
 """The first time that they show in the zone of Tokyo, nine hours before UTC."""

@@ -278,3 +278,11 @@ def test_a_message_is_told_across_files(run: Run, halves: list[Path]) -> None:
     lines = run("timeline", *halves, "--message", 4162, "--quiet").out.splitlines()
     assert [line for line in lines if line.startswith("in ")] == ["in trace1:", "in trace2:"]
     assert lines[-1].startswith("Outcome: stored")
+
+
+def test_a_session_has_the_zone_and_the_colours_that_are_asked_for(run: Run) -> None:
+    demo = _FIXTURES / "captures" / "demo.pcap"
+    shown = run("timeline", demo, "--session", 0, "--timezone", "Asia/Tokyo", "--quiet")
+    assert "begins 2026-11-20 18:14:07.514600+09:00" in shown.out
+    assert (shown.err, "\x1b[" in shown.out) == ("", False)
+    assert "\x1b[" in run("timeline", demo, "--session", 0, "--color", "always").out
