@@ -169,6 +169,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.report.redaction.web_forms:_OTHER_MESSAGE": using(
         "fullmatch", ("uuid:1@", "a"), ("uuid:", "1")
     ),
+    "msmq_wire.records.json_values:_STRINGS": using("sub", ("", '"'), ("", '\\"'), ('"', "\\"), ("", '"\\')),
     "msmq_wire.records.srmp_packets:_KNOWN": using("fullmatch", ("", "via"), ("date", "e")),
     "msmq_wire.records.srmp_packets:_VERSION": using("fullmatch", ("", "1.")),
     "msmq_wire.detection.address_scope:_PORT": using("sub", ("", ":1"), ("", ":"), (":", "1")),
@@ -202,6 +203,8 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         "fullmatch", ("//", "a", "/msmp"), ("//[", ":", "]"), ("//a:", "0")
     ),
     "msmq_wire.wire.names.format_name:_HTTP_SPLIT": using("fullmatch", ("//", "a"), ("//", "/msmq")),
+    "msmq_wire.wire.headers.security_header:_SID_TEXT": using("fullmatch", ("S-1-5", "-1"), ("S-1-5-", "1")),
+    "msmq_wire.wire.headers.security_header:_GUID_TEXT": using("fullmatch", ("", GUID), (GUID, "-0000")),
     "msmq_wire.wire.types.direct_queue_format_name:_DIRECTORY": using(
         "sub", ("http://", "a"), ("http://a/", "a"), ("", "http://a/")
     ),

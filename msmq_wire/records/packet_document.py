@@ -237,12 +237,11 @@ class _Reading:
             text = None if queue is None else queue.get("format_name")
             if text is None or found.get(f"{name}_raw") is not None:
                 continue
-            said = header.format_name(name)
-            if said is None or not isinstance(text, str) or said.lower() != text.lower():
+            given_by = header.format_name(name)
+            if given_by is None or not isinstance(text, str) or given_by.lower() != text.lower():
                 refuse(
                     join(path, f"{name}.format_name"),
-                    f"{shown(text)} contradicts type {header.bit(QUEUES[name])}, which gives {said}: "
-                    "type 6 names any host, 7 is DIRECT, 5 PUBLIC",
+                    f"by its type this is {given_by}: set the type to 6 for another host",
                 )
         return header
 

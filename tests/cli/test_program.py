@@ -113,6 +113,8 @@ def test_packets_are_listed_without_what_only_others_need() -> None:
     ("typed", "wanted"),
     [
         ("me", ["messages"]),
+        ("enc", ["encode"]),
+        ("encode x --f", ["--fit", "--force"]),
         ("lab pu", ["purge"]),
         ("messages --bod", ["--bodies"]),
         ("messages --format ", ["table", "jsonl", "csv"]),
