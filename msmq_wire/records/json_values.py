@@ -28,7 +28,7 @@ _JSON_TYPES = {dict: "an object", list: "a list", str: "a text", bool: "true or 
 Json = Mapping[str, Any]
 
 
-def refuse(path: str, message: str) -> NoReturn:
+def refuse_at(path: str, message: str) -> NoReturn:
     """Raise the EncodeError of a place in the document."""
     raise EncodeError(message, path=path) from None
 
@@ -38,13 +38,13 @@ def parsed(data: str | bytes) -> Any:
     try:
         text = data if isinstance(data, str) else data.decode(json.detect_encoding(data))
     except UnicodeDecodeError as error:
-        refuse("", f"this is no JSON: byte {error.start} is no {error.encoding} text")
+        refuse_at("", f"this is no JSON: byte {error.start} is no {error.encoding} text")
     text = text.removeprefix("\ufeff")
     if not text.strip():
-        refuse("", "the input is empty")
+        refuse_at("", "the input is empty")
     outside = _STRINGS.sub("", text)
     if sum(outside.count(mark) for mark in "[{,") > MAX_VALUES:
-        refuse("", f"there are more than {MAX_VALUES:,} values, no packet has as many")
+        refuse_at("", f"there are more than {MAX_VALUES:,} values, no packet has as many")
     try:
         return json.loads(
             text,
@@ -55,27 +55,27 @@ def parsed(data: str | bytes) -> Any:
         )
     except json.JSONDecodeError as error:
         what = f"{error.msg[:1].lower()}{error.msg[1:]}"
-        refuse("", f"this is no JSON: {what}, line {error.lineno}, column {error.colno}")
+        refuse_at("", f"this is no JSON: {what}, line {error.lineno}, column {error.colno}")
     except RecursionError:
-        refuse("", "this is nested too deep, no packet is")
+        refuse_at("", "this is nested too deep, no packet is")
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> Json:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        refuse("", f"the key {shown(twice)} is there twice in one object: keep one")
+        refuse_at("", f"the key {shown(twice)} is there twice in one object: keep one")
     return found
 
 
 def _integer(digits: str) -> int:
     if len(digits) > _LONGEST_NUMBER:
-        refuse("", f"a number of {len(digits)} digits, no field holds it: {digits[:20]}...")
+        refuse_at("", f"a number of {len(digits)} digits, no field holds it: {digits[:20]}...")
     return int(digits)
 
 
 def _no_number(text: str) -> NoReturn:
-    refuse("", f"{text[:20]} is no number of a packet: all of them are whole")
+    refuse_at("", f"{text[:20]} is no number of a packet: all of them are whole")
 
 
 def kind_of(value: Any) -> str:
@@ -88,10 +88,10 @@ def check_keys(found: Json, known: Iterable[str], path: str, required: Iterable[
     known = tuple(known)
     for key in found:
         if key not in known:
-            refuse(path, unknown_name("key here", key, known))
+            refuse_at(path, unknown_name("key here", key, known))
     for key in required:
         if key not in found:
-            refuse(join(path, key), "missing: null says that something is not present")
+            refuse_at(join(path, key), "missing: null says that something is not present")
 
 
 def join(path: str, name: str) -> str:
@@ -102,23 +102,23 @@ def join(path: str, name: str) -> str:
 def octets(value: Any, path: str) -> bytes:
     """The bytes of base64."""
     if not isinstance(value, str):
-        refuse(path, f"{kind_of(value)} where base64 belongs")
+        refuse_at(path, f"{kind_of(value)} where base64 belongs")
     try:
         data = base64.b64decode(value, validate=True)
         # What decoders forgive, as bits behind the end, is taken for a slip.
         if base64.b64encode(data).decode("ascii") == value:
             return data
     except (binascii.Error, ValueError) as error:
-        refuse(path, f"no base64: {str(error)[:80]}")
-    refuse(path, "no base64: its end is not as it is written")
+        refuse_at(path, f"no base64: {str(error)[:80]}")
+    refuse_at(path, "no base64: its end is not as it is written")
 
 
 def number(value: Any, size: int, path: str) -> int:
     """A number without sign that fits ``size`` bytes."""
     if type(value) is not int:
-        refuse(path, f"{kind_of(value)} where a number belongs")
+        refuse_at(path, f"{kind_of(value)} where a number belongs")
     if not 0 <= value < 1 << 8 * size:
-        refuse(path, misfit(value, size))
+        refuse_at(path, misfit(value, size))
     return int(value)
 
 
@@ -136,14 +136,14 @@ def word(value: Any, table: BitTable, size: int, path: str) -> int:
     if "raw" not in value:
         left = next((name for name in table.bits if name not in bits), None)
         if left is not None:
-            refuse(join(path, left), "missing: without raw all bits are needed")
+            refuse_at(join(path, left), "missing: without raw all bits are needed")
         return made
     raw = number(value["raw"], size, join(path, "raw"))
     for name in bits:
         if (raw ^ made) & table.bits[name].mask:
             said = shown(value[name]).lower()
             advice = "remove raw if you edited a bit, or the bits if you edited raw"
-            refuse(join(path, name), f"{said} contradicts raw {raw}: {advice}")
+            refuse_at(join(path, name), f"{said} contradicts raw {raw}: {advice}")
     return raw
 
 
@@ -151,7 +151,7 @@ def _bit(value: Any, width: int, path: str) -> int:
     if width == 1 and isinstance(value, bool):
         return int(value)
     if type(value) is not int:
-        refuse(path, f"{kind_of(value)} where {'true or false' if width == 1 else 'a number'} belongs")
+        refuse_at(path, f"{kind_of(value)} where {'true or false' if width == 1 else 'a number'} belongs")
     if not 0 <= value < 1 << width:
-        refuse(path, f"{shown(value)} is not in 0 to {(1 << width) - 1}")
+        refuse_at(path, f"{shown(value)} is not in 0 to {(1 << width) - 1}")
     return int(value)

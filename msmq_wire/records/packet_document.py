@@ -21,7 +21,7 @@ from msmq_wire.engines.codec import encode
 from msmq_wire.engines.fit import fit
 from msmq_wire.engines.text.escaping import SCHEMA_VERSION
 from msmq_wire.errors import DecodeError, EncodeError, FormatNameError
-from msmq_wire.records.json_values import check_keys, join, kind_of, number, octets, parsed, refuse, word
+from msmq_wire.records.json_values import check_keys, join, kind_of, number, octets, parsed, refuse_at, word
 from msmq_wire.wire import registry
 from msmq_wire.wire.expressions import Undetermined, evaluate
 from msmq_wire.wire.fields import Choice, Field, Items, Node, Opt, WireStruct, fields
@@ -57,19 +57,19 @@ def read_document(data: str | bytes, *, fitted: bool = False) -> PacketDocument:
     """
     document = parsed(data)
     if not isinstance(document, dict):
-        refuse("", f"{kind_of(document)} where the object belongs that packet --format json prints")
+        refuse_at("", f"{kind_of(document)} where the object belongs that packet --format json prints")
     if "packet" in document and "frames" in document and "id" in document:
-        refuse("", "this is a row of decode: keep its type and packet alone, as jq '{type, packet}' does")
+        refuse_at("", "this is a row of decode: keep its type and packet alone, as jq '{type, packet}' does")
     check_keys(document, _KEYS, "", required=("type", "packet"))
     if document.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
-        refuse("schema_version", f"{shown(document['schema_version'])} where {SCHEMA_VERSION} is known")
+        refuse_at("schema_version", f"{shown(document['schema_version'])} where {SCHEMA_VERSION} is known")
     if document.get("error") is not None:
-        refuse("error", "the packet was cut: give what is missing, and set error to null")
+        refuse_at("error", "the packet was cut: give what is missing, and set error to null")
     stem = document["type"]
     if stem is None or document["packet"] is None:
-        refuse("packet" if stem else "type", "null: there is no packet to encode")
+        refuse_at("packet" if stem else "type", "null: there is no packet to encode")
     if not isinstance(stem, str) or stem not in registry.STRUCTURES:
-        refuse("type", unknown_name("structure", stem, registry.STRUCTURES))
+        refuse_at("type", unknown_name("structure", stem, registry.STRUCTURES))
     reading = _Reading(fitted)
     packet = reading.packet(registry.STRUCTURES[stem], document)
     if fitted and isinstance(packet, WireStruct):
@@ -90,7 +90,7 @@ class _Reading:
         """The structure of a document."""
         if issubclass(cls, WireStruct):
             if "packet_raw" in document:
-                refuse("packet_raw", "only a text has it")
+                refuse_at("packet_raw", "only a text has it")
             return self._structure(cls, {}, document["packet"], "", {})
         if "packet_raw" in document:
             return cls(octets(document["packet_raw"], "packet_raw"))
@@ -98,7 +98,7 @@ class _Reading:
 
     def _structure(self, cls: type[WireStruct], context: Json, found: Any, path: str, around: Scope) -> Any:
         if not isinstance(found, dict):
-            refuse(path, f"{kind_of(found)} where an object belongs")
+            refuse_at(path, f"{kind_of(found)} where an object belongs")
         inside: Json = getattr(cls, "INSIDE", {})
         declared = [field for field in fields(cls) if not field.position]
         raws = {f"{field.name}_raw": field.name for field in declared if _has_raw(field)}
@@ -113,14 +113,14 @@ class _Reading:
             if f"{field.name}_raw" in raws and found.get(f"{field.name}_raw") is not None:
                 value = self._raw(field, found, at, scope)
             elif field.name not in found:
-                refuse(at, "missing: null says that something is not present")
+                refuse_at(at, "missing: null says that something is not present")
             else:
                 value = self._field(cls, field, found[field.name], at, scope)
             scope[field.name] = value
         made: Any = cls(**{field.name: scope[field.name] for field in declared})
         for name, body in bodies.items():
             if body is not None and attrgetter(inside[name][0])(made) != body:
-                refuse(
+                refuse_at(
                     join(path, name),
                     f"this contradicts {inside[name][0]}: remove the one that you did not edit",
                 )
@@ -151,7 +151,7 @@ class _Reading:
                 try:
                     return octets(value, path)
                 except EncodeError:
-                    refuse(path, f"{shown(value)} is no base64, and no text of type {_by(by, scope)}")
+                    refuse_at(path, f"{shown(value)} is no base64, and no text of type {_by(by, scope)}")
         return self._value(field.subcon, value, path, scope)
 
     def _value(self, subcon: Any, value: Any, path: str, scope: Scope) -> Any:
@@ -162,7 +162,7 @@ class _Reading:
                 return self._choice(subcon, value, path, scope)
             case Items():
                 if not isinstance(value, list):
-                    refuse(path, f"{kind_of(value)} where a list belongs")
+                    refuse_at(path, f"{kind_of(value)} where a list belongs")
                 items = enumerate(value)
                 return tuple(
                     self._value(subcon.subcon, one, f"{path}[{place}]", scope) for place, one in items
@@ -181,7 +181,7 @@ class _Reading:
         for case in cases:
             if case is not None and isinstance(case, Node) == isinstance(value, dict):
                 return self._value(case, value, path, scope)
-        refuse(path, f"{kind_of(value)} where none belongs")
+        refuse_at(path, f"{kind_of(value)} where none belongs")
 
     def _raw(self, field: Field, found: Json, path: str, scope: Scope) -> Any:
         data = octets(found[f"{field.name}_raw"], f"{path}_raw")
@@ -189,13 +189,13 @@ class _Reading:
             return getattr(field.subcon, "kind", bytes)(data)
         node = _case(field, found.get(field.name, {}), path, scope)
         if not isinstance(node, Node):
-            refuse(f"{path}_raw", "there is no queue of this type")
+            refuse_at(f"{path}_raw", "there is no queue of this type")
         try:
             value, size = reference.parse(node.cls, data)
         except DecodeError as error:
-            refuse(f"{path}_raw", f"no {node.cls.stem()}: {error}")
+            refuse_at(f"{path}_raw", f"no {node.cls.stem()}: {error}")
         if size != len(data):
-            refuse(f"{path}_raw", f"{len(data)} bytes where a {node.cls.stem()} has {size}")
+            refuse_at(f"{path}_raw", f"{len(data)} bytes where a {node.cls.stem()} has {size}")
         return value
 
     def _overridden(self, made: Any, declared: list[Field], found: Json, path: str, around: Scope) -> None:
@@ -230,7 +230,9 @@ class _Reading:
             if given is not None and given != header.bit(bits):
                 if not self._fitted:
                     said = "null" if found[name] is None else f"type {given}"
-                    refuse(join(path, name), f"{said} contradicts flags.{bits}, which is {header.bit(bits)}")
+                    refuse_at(
+                        join(path, name), f"{said} contradicts flags.{bits}, which is {header.bit(bits)}"
+                    )
                 header = header.with_bits(**{bits: given})
         for name in QUEUES:
             queue = found.get(name)
@@ -239,7 +241,7 @@ class _Reading:
                 continue
             given_by = header.format_name(name)
             if given_by is None or not isinstance(text, str) or given_by.lower() != text.lower():
-                refuse(
+                refuse_at(
                     join(path, f"{name}.format_name"),
                     f"by its type this is {given_by}: set the type to 6 for another host",
                 )
@@ -250,15 +252,15 @@ def _octets_of(kind: type[bytes], length: Any, value: Any, path: str, scope: Sco
     """Bytes of a kind by what they are shown as."""
     if issubclass(kind, WcharText):
         if not isinstance(value, str):
-            refuse(path, f"{kind_of(value)} where a text belongs")
+            refuse_at(path, f"{kind_of(value)} where a text belongs")
         return _text(kind, length, value, path, scope)
     if issubclass(kind, GUID):
         if not isinstance(value, str):
-            refuse(path, f"{kind_of(value)} where a GUID belongs")
+            refuse_at(path, f"{kind_of(value)} where a GUID belongs")
         try:
             return kind.parse(value)
         except ValueError as error:
-            refuse(path, str(error))
+            refuse_at(path, str(error))
     return kind(octets(value, path))
 
 
@@ -292,7 +294,7 @@ def _text(kind: type[WcharText], length: Any, text: str, path: str, scope: Scope
         try:
             return kind.padded(text, length)
         except ValueError as error:
-            refuse(path, str(error))
+            refuse_at(path, str(error))
     if not text and callable(length):
         # Both no bytes and a terminator alone show as an empty text.
         size = evaluate(length, scope)
@@ -303,23 +305,23 @@ def _text(kind: type[WcharText], length: Any, text: str, path: str, scope: Scope
 
 def _named(text: Any, path: str, value: Callable[[str], Any]) -> Any:
     if not isinstance(text, str):
-        refuse(path, f"{kind_of(text)} where a format name belongs")
+        refuse_at(path, f"{kind_of(text)} where a format name belongs")
     try:
         return value(text)
     except FormatNameError as error:
-        refuse(path, str(error))
+        refuse_at(path, str(error))
 
 
 def _selector(found: Any, bits: str, path: str, scope: Scope) -> int:
     table = UserHeader.BITS
     assert table is not None
     if not isinstance(found, dict):
-        refuse(path, f"{kind_of(found)} where an object with type and format_name belongs")
+        refuse_at(path, f"{kind_of(found)} where an object with type and format_name belongs")
     check_keys(found, ("type", "format_name", "same_as"), path)
     given = found.get("type")
     selector = table.extract(scope["flags"], bits) if given is None else given
     if type(selector) is not int or not 0 < selector < 8:
-        refuse(join(path, "type"), f"{shown(selector)} is not in 1 to 7")
+        refuse_at(join(path, "type"), f"{shown(selector)} is not in 1 to 7")
     return selector
 
 
@@ -329,11 +331,11 @@ def _queue(name: str, bits: str, found: Any, path: str, scope: Scope) -> Any:
     selector = _selector(found, bits, path, scope)
     is_same = name == "response_queue" and selector == QueueType.SAME_AS_ADMIN_QUEUE
     if "same_as" in found and not (is_same and found["same_as"] == "admin_queue"):
-        refuse(join(path, "same_as"), "only a response queue of type 1 has it, and it is admin_queue")
+        refuse_at(join(path, "same_as"), "only a response queue of type 1 has it, and it is admin_queue")
     if is_same:
         return None
     if found.get("format_name") is None:
-        refuse(join(path, "format_name"), f"missing: give it, or the bytes of the queue as {name}_raw")
+        refuse_at(join(path, "format_name"), f"missing: give it, or the bytes of the queue as {name}_raw")
     return _named(
         found["format_name"], join(path, "format_name"), lambda text: UserHeader.queue_named(selector, text)
     )

@@ -23,6 +23,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.cli.app import main
 from msmq_wire.cli.program import COMMANDS, GROUPS
 from msmq_wire.engines.codec import inspect
+from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.call import call_of
 from msmq_wire.records.message import message_view
@@ -30,6 +31,7 @@ from msmq_wire.records.view import inspect_view, record_view
 from msmq_wire.replay.rule_table import all_rows
 from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES
 from tests.effort import in_batches
+from tests.hex_files import hex_bytes
 from tests.schemas import schema_of
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -319,6 +321,11 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     (tmp_path / "capture.pcapng").write_bytes(_DEMO.read_bytes())
     for name, source in (("enterprise.toml", "example.toml"), ("export.ldif", "example.ldif")):
         (tmp_path / name).write_bytes((_ROUTING / source).read_bytes())
+    message = hex_bytes(_ROOT / "fixtures" / "packets" / "user_message" / "session_header.hex")
+    (tmp_path / "message.bin").write_bytes(message)
+    # What the shell writes there.
+    shown = json_line(inspect_view(inspect(message)))
+    (tmp_path / "message.json").write_text(shown, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     for arguments in _arguments(page):
         assert main(arguments) == 0, arguments
