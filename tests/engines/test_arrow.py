@@ -21,6 +21,7 @@ from msmq_wire.engines.fit import fit
 from msmq_wire.records.view import inspect_view
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
+from msmq_wire.wire.headers.user_header import QUEUES
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.types.guid import GUID
@@ -90,7 +91,9 @@ def _assert_viewed(shown: dict[str, Any] | None, viewed: dict[str, Any] | None, 
             assert other == "" or shown.get(f"{name}_raw") is not None, at
         else:
             assert value == other, at
-    assert not left, f"{path}: {sorted(left)} are not shown"
+    # The bytes of a queue name are in the JSON view alone: they make it go back to bytes.
+    names = {f"{name}_raw" for name in (*QUEUES, "format_name")}
+    assert not left.keys() - names, f"{path}: {sorted(left)} are not shown"
 
 
 def _assert_agreement(packets: list[bytes], as_: str | None = None) -> dict[str, pa.RecordBatch]:

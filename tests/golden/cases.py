@@ -128,6 +128,7 @@ LEFT: Mapping[str, str] = {
     "lab queues": "it asks a server",
     "lab mgmt": "it asks a server",
     "corpus": "it writes files, which tests compare",
+    "encode": "it writes bytes, which tests compare",
     "lab record": "it writes a capture, which tests compare",
     "spark run": "it needs Java",
     "spark sql": "it needs Java",
