@@ -258,7 +258,7 @@ def _marked(field: Field, value: Any, owner: WireStruct, around: WireStruct | No
 def _name_raw(field: Field, value: Any, owner: WireStruct) -> bytes | None:
     """The bytes of a queue name that its text does not give again."""
     match field.shown:
-        case ShownName() as by if not by.shows_all(value, by.text(value)):
+        case ShownName() as by if not by.whole(value):
             return wire_bytes(value)
         case ShownQueue() if isinstance(owner, UserHeader) and isinstance(owner.flags, int):
             return queue_raw(owner, field.name)

@@ -11,8 +11,6 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from msmq_wire.errors import FormatNameError
-
 ABSENT_IF_EMPTY = "absent-if-empty"
 """Marks bytes that are not there when there are none of them."""
 
@@ -20,21 +18,13 @@ ABSENT_IF_EMPTY = "absent-if-empty"
 class ShownName(msgspec.Struct, frozen=True):
     """A structure that is shown by a name; ``text`` gives it, None when it was not reached.
 
-    ``value`` makes the structure of a name again, and raises FormatNameError for what is none. Where that is
-    another structure, ``<field>_raw`` has its bytes.
+    ``value`` makes the structure of a name again, and raises FormatNameError for what is none. ``whole`` says
+    whether it is the same then: where it is not, ``<field>_raw`` has the bytes.
     """
 
     text: Callable[[Any], str | None]
     value: Callable[[str], Any]
-
-    def shows_all(self, structure: Any, text: str | None) -> bool:
-        """Whether a name gives a structure again; a part of one that was not reached is not looked for."""
-        if text is None:
-            return True
-        try:
-            return bool(self.value(text) == structure)
-        except FormatNameError:
-            return False
+    whole: Callable[[Any], bool]
 
 
 class ShownQueue(msgspec.Struct, frozen=True):

@@ -136,6 +136,10 @@ def test_a_file_that_is_not_there_and_one_that_is_too_large(run: Run, tmp_path: 
     assert (status, err) == (1, f"msmq-wire: {large}: it is larger than 64 MiB, no packet is\n")
 
 
+def test_what_is_read_is_not_written_over(run: Run, document: Path) -> None:
+    is_refused(run("encode", document, "-o", document, "--force"), "is what is read")
+
+
 def test_a_folder_that_is_not_there_is_one_line(run: Run, document: Path, tmp_path: Path) -> None:
     status, out, err = run("encode", document, "-o", tmp_path / "no" / "out.bin")
     assert (status, out, err.count("\n")) == (1, "", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -56,6 +57,8 @@ def encode_(
         msmq-wire encode message.json | msmq-wire packet -
     """
     if output != "-":
+        if os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file):
+            raise typer.BadParameter(f"{output} is what is read", param_hint="--output")
         check_output(output, "--output", force=force)
     try:
         text = read_input(file)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.engines import reference
+from msmq_wire.engines.rows.engine import build
 from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.errors import EncodeError, FormatNameError
@@ -61,7 +61,7 @@ def queue_raw(header: UserHeader, name: str) -> bytes | None:
 def wire_bytes(structure: Any) -> bytes | None:
     """The bytes of a part of a packet; None where a part of it was not reached."""
     try:
-        return reference.build(structure)
+        return build(structure)
     except EncodeError:
         return None
 
@@ -116,11 +116,11 @@ def _queue(name: str, bits: str) -> Shown:
         if queue is msgspec.UNSET:
             raise TypeError(f"{name} was not reached")
         if selector not in _BY_ADMIN_QUEUE:
-            if queue.__class__ is DirectQueueFormatName:
+            if queue.__class__ is DirectQueueFormatName and selector == QueueType.DIRECT:
                 direct = queue.direct_format_name
-                if selector == QueueType.DIRECT and queue.padding in _ZEROS and direct and direct.exact:
+                if queue.padding in _ZEROS and direct and direct.exact:
                     return _direct_names[selector, direct]
-                return _whole_queue(header, name)
+                return _direct_names[selector, direct] + _raw(name, wire_bytes(queue))
             if queue.__class__ in _NUMBERED:
                 hosts = header.source_queue_manager, header.queue_manager_address
                 return _numbered_queues[name, flags & _ALL_SELECTORS, queue, *hosts]
@@ -136,7 +136,7 @@ def _name(name: str, by: ShownName) -> Shown:
         if text is None:
             raise TypeError("the name was not reached")
         written = json_string(text)
-        return written if by.shows_all(value, text) else written + _raw(name, wire_bytes(value))
+        return written if by.whole(value) else written + _raw(name, wire_bytes(value))
 
     return show
 

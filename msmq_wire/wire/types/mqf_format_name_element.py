@@ -49,6 +49,12 @@ def _named(text: str) -> MQFQueueName:
     return MQFDistributionQueueFormatName(distribution_list_identifier=guid)
 
 
+def _is_whole(name: Any) -> bool:
+    # Lone surrogates are not in the text of a direct name; what was not reached has no text.
+    direct = getattr(name, "direct_format_name", None)
+    return not isinstance(direct, WcharText) or direct.exact
+
+
 class MQFFormatNameElement(WireStruct, frozen=True, kw_only=True, gc=False):
     """One queue of a multiple-queue list: the type of its name, then the name."""
 
@@ -72,7 +78,7 @@ class MQFFormatNameElement(WireStruct, frozen=True, kw_only=True, gc=False):
                 MQFFormatType.DISTRIBUTION_LIST: Node(MQFDistributionQueueFormatName),
             },
         ),
-        ShownName(_format_name, _named),
+        ShownName(_format_name, _named, _is_whole),
         "The name.",
     ] = MQFDirectQueueFormatName()
 
