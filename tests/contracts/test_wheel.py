@@ -51,6 +51,7 @@ _COMPRESSED = _CAPTURES / "path_zstd.pcap"
 _SEALED = _ROOT / "fixtures" / "rpc_captures" / "rpc_ntlm_privacy.pcap"
 _ROUTED = _CAPTURES / "routed_wrong.pcap"
 _TOPOLOGY = _ROOT / "fixtures" / "routing" / "example.toml"
+_LOG = _ROOT / "fixtures" / "events" / "clock_ahead" / "receiver.evtx"
 
 _CASES: tuple[tuple[str, tuple[str | Path, ...]], ...] = (
     ("cli", ("messages", _COMPRESSED)),
@@ -60,6 +61,7 @@ _CASES: tuple[tuple[str, tuple[str | Path, ...]], ...] = (
     ("spark", ("-c", _SPARK)),
     ("arrow", ("-c", "from msmq_wire.engines import arrow, columns; print(arrow, columns.decode(b'', [0]))")),
     ("dissect", ("-c", _DISSECT)),
+    ("cli,evtx", ("diagnose", _PLAIN, "--events", _LOG)),
     ("fuzz", ("-c", _STRUCTURE)),
     ("routing", ("-c", "from msmq_wire.routing import algorithm; print(algorithm)")),
     ("scapy", ("-c", _SCAPY)),
