@@ -84,6 +84,7 @@ DIFFERENT: Mapping[str, Mapping[str, str]] = {
             *("printed: trusted_by", "printed: vlan", "printed: vni", "printed: gre_key"),
             *("printed: proxied_client", "printed: proxied_server", "printed: report"),
             *("printed: traced_message", "printed: traced_hops", "printed: next_hop"),
+            *("printed: queue_name", "printed: queue_label"),
         ),
         _ASKED,
     ),
@@ -91,6 +92,7 @@ DIFFERENT: Mapping[str, Mapping[str, str]] = {
         (
             *("printed: vlan", "printed: vni", "printed: gre_key"),
             *("printed: proxied_client", "printed: proxied_server"),
+            *("printed: queue_name", "printed: queue_label"),
         ),
         _ASKED,
     ),
