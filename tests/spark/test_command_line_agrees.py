@@ -63,6 +63,7 @@ _TABLES = ("messages", "calls", "sessions", "lives", "findings", "errors")
 _ASKED = "printed where --columns asks for it"
 _OVERLAY = "the one of a stored message is no GUID, and has a column of its own"
 _NO_SID = "JSON has what is no SID as base64 in its place"
+_NAME = "JSON goes back to bytes: it has those that a name does not give again"
 _PLACE = "JSON has it in `capture` and `frames`"
 DIFFERENT: Mapping[str, Mapping[str, str]] = {
     "decode": {
@@ -76,6 +77,8 @@ DIFFERENT: Mapping[str, Mapping[str, str]] = {
         "table: packet.user_header.address_overlay": _OVERLAY,
         "other: packet.security_header.security_data.security_id": _NO_SID,
         "table: packet.security_header.security_data.security_id_raw": _NO_SID,
+        "printed: packet.user_header.destination_queue_raw": _NAME,
+        "printed: packet.user_header.response_queue_raw": _NAME,
         "other: packet.account": "decode prints the fields of a call as they are: what is not known is empty",
     },
     "messages": dict.fromkeys(
