@@ -15,6 +15,7 @@ from msmq_wire.engines.codec import InspectResult, inspect
 from msmq_wire.records.view import view
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import WireStruct, fields
+from msmq_wire.wire.headers.user_header import QUEUES
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.dissectors.wireshark.tshark_view import (
@@ -57,6 +58,10 @@ _EXPRESSIONS = _expressions()
 _SIMPLE = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": "␀"}
 
 
+OF_QUEUE_NAMES = {f"{name}_raw" for name in (*QUEUES, "format_name")}
+"""Bytes of a queue name that JSON has to go back to bytes; the tree has their fields."""
+
+
 def _is_text(shown: str, text: str) -> bool:
     """Whether ``shown`` is a text as tshark prints it: what cannot be printed escaped, a symbol for NUL."""
     ways = []
@@ -73,6 +78,8 @@ def _differences(expected: Any, value: Any, node: Node, path: str) -> list[str]:
     """Where a tree shows something else than the JSON view; ``value`` is what the view was made of."""
     found: list[str] = []
     for key, wanted in expected.items():
+        if key in OF_QUEUE_NAMES:
+            continue
         if key == "raw" and isinstance(value, int):
             found += [] if node.value == wanted else [f"{path}: {node.value} is not {wanted}"]
             continue
