@@ -18,7 +18,8 @@ from tests.capture.event_logs.logs import BEGUN, MILLISECOND, ORDERS, RECEIVED, 
 
 Run = Callable[..., Any]
 
-_CAPTURE = Path(__file__).resolve().parents[2] / "fixtures" / "diagnose" / "q04_two_unacknowledged.pcap"
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_CAPTURE = _FIXTURES / "diagnose" / "q04_two_unacknowledged.pcap"
 
 
 def _texts(computer: str = "MSG01.corp.example") -> list[str]:
@@ -145,3 +146,12 @@ def test_events_without_a_message_are_refused_by_timeline(run: Run, xml: str) ->
     result = run("timeline", _CAPTURE, "--events", xml)
     assert result.status == 2
     assert "--message" in result.err
+
+
+def test_what_a_log_that_is_cut_lacks_is_of_the_layer_capture(run: Run, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.evtx"
+    cut.write_bytes((_FIXTURES / "events" / "clock_ahead" / "receiver.evtx").read_bytes()[:70_000])
+    capture = _FIXTURES / "captures" / "clean_business_day.pcap"
+    lines = run("diagnose", capture, "--events", cut, "-q").out.splitlines()
+    (line,) = [one for one in lines if "Not all of" in one]
+    assert "[low, a guess, capture] Not all of" in line

@@ -38,6 +38,8 @@ _MOST_TO_DO = 100
 _PKTMON_SIZE = 128
 _PKTMON = "Record whole packets: pktmon start --capture --pkt-size 0."
 _FROM = SEVERITIES.index("low")
+_OF_RECORDINGS = 19
+"""The question about captures and event logs: what they lack is no fault of a queue manager."""
 _IDENTITY, _ANY = "ID-", "FRM-MUST"
 _NAME = re.compile(r"[A-Z][a-z]*[^a-z\s]|[A-Z]{2}")
 """The start of a title that begins with a name: ``PacketSize``, ``SRMP``."""
@@ -264,8 +266,9 @@ def _answers_without_cause(answers: Iterable[Answer]) -> Iterator[_Draft]:
         if answer.flagged and answer.attention is not None:
             flagged = (one for one in answer.statements if one.attention == answer.attention)
             first = next(flagged, answer.statements[0])
+            layer: Layer = "capture" if answer.number == _OF_RECORDINGS else "queue manager"
             yield _Draft(
-                severity=answer.attention, confidence="guess", layer="queue manager",
+                severity=answer.attention, confidence="guess", layer=layer,
                 text=first.text.removesuffix("."), who=(), action="", moments=[], count=1, at=answer.number,
                 question=answer.number, frames=dict.fromkeys(first.frames),
             )  # fmt: skip
